@@ -10,8 +10,10 @@ namespace owlet {
 
 enum class LogLevel { debug, info, warning, error };
 
-/// Adds a sink that receives every message from now on; returns a number for remove_log_sink. Thread-safe.
+/// Adds a sink that receives every message from now on; returns a number for remove_log_sink. Thread-safe: sinks are
+/// called one message at a time, on the thread that logs. What a sink throws is dropped, and so is what it logs.
 int add_log_sink(std::function<void(LogLevel, std::string_view)> sink);
+/// After this call the sink is not called any more. Must not be called from inside a sink.
 void remove_log_sink(int id);
 void log_message(LogLevel level, std::string_view message);
 

@@ -18,14 +18,16 @@ std::array<uint32_t, 4> philox4x32(uint64_t key, uint64_t counter_low, uint64_t 
 class RandomStream {
  public:
   /// Streams with different (seed, stream) are independent. `counter` is the position to start from.
-  RandomStream(uint64_t seed, uint64_t stream, uint64_t counter = 0) : seed_(seed), stream_(stream), counter_(counter) {}
+  RandomStream(uint64_t seed, uint64_t stream, uint64_t counter = 0)
+      : seed_(seed), stream_(stream), counter_(counter) {}
 
   uint64_t next_u64();
   /// Uniform in [0, bound) without bias; bound > 0.
   uint64_t next_below(uint64_t bound);
   /// Uniform in [0, 1) with 53 random bits.
   double next_double();
-  /// Normal with mean 0 and variance 1 (Box-Muller, one value per two draws, so that positions stay simple).
+  /// Normal with mean 0 and variance 1 (Box-Muller on the two halves of one block, so each value moves the position
+  /// by one, as next_u64 and next_double do; next_below may move it further).
   double next_normal();
 
   uint64_t counter() const { return counter_; }
@@ -34,7 +36,7 @@ class RandomStream {
   uint64_t seed_, stream_, counter_;
 };
 
-/// The value at one position of a stream, without state.
+/// The value that RandomStream would draw at position `counter`, without state.
 uint64_t random_u64(uint64_t seed, uint64_t stream, uint64_t counter);
 double random_double(uint64_t seed, uint64_t stream, uint64_t counter);
 double random_normal(uint64_t seed, uint64_t stream, uint64_t counter);
@@ -47,6 +49,7 @@ uint64_t stream_id(std::string_view name);
 class RandomPermutation {
  public:
   RandomPermutation(uint64_t size, uint64_t seed, uint64_t stream);
+  /// The index at `position`; throws Error invalid_argument unless position < size.
   uint64_t operator()(uint64_t position) const;
   uint64_t size() const { return size_; }
 
