@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,6 +83,9 @@ class SafetensorsFolder {
   void release(const SafetensorsTensor& tensor) const;
 
  private:
+  void open_index(const std::filesystem::path& index_path);
+  void report_stray_files(const std::filesystem::path& folder, const std::set<std::string>& names_in_use);
+
   std::filesystem::path path_;
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string, std::pair<size_t, const SafetensorsTensor*>, std::less<>> by_name_;
