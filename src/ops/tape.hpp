@@ -1,0 +1,72 @@
+// Tape: the closures and gradients of one forward pass, and gradient checkpointing.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "ops/context.hpp"
+#include "ops/cost.hpp"
+#include "tensor/tensor.hpp"
+
+namespace owlet {
+
+/// Records backward closures while a model runs forward and runs them in reverse. Activations and gradients are freed
+/// as soon as the closure that needs them last has run. One tape per micro-batch; used by one thread.
+class Tape {
+ public:
+  using Closure = std::function<void(Context&)>;
+
+  Tape();
+
+  /// Makes `value` a leaf whose gradient goes to `gradient` (same shape). *is_written tells whether the gradient holds
+  /// anything yet: the first write of a step overwrites, later ones add, and both set it. Pointers must outlive the
+  /// tape.
+  void watch(const Tensor& value, const Tensor& gradient, bool* is_written);
+  /// Makes `value` an ordinary tensor whose gradient is wanted: read it with gradient() after backward.
+  void watch_input(const Tensor& value);
+
+  bool needs_gradient(const Tensor& value) const;
+  void record(std::initializer_list<Tensor> outputs, Closure closure);
+
+  /// Gives `output` the gradient to start from.
+  void seed(const Tensor& output, const Tensor& gradient);
+  /// Runs all closures in reverse and forgets them. `ctx` must carry this tape.
+  void backward(Context& ctx);
+  /// Starts at losses whose gradients are already prepared (linear_cross_entropy), then as above.
+  void backward(Context& ctx, const Tensor& losses);
+
+  Tensor gradient(const Tensor& value) const;
+  GradientSlot slot(Context& ctx, const Tensor& value);
+  void pass_gradient(Context& ctx, const Tensor& value, const Tensor& gradient);
+
+  /// A tape for re-running a part of the forward pass: its own closures, the same leaves and gradients.
+  Tape make_inner() const;
+
+ private:
+  struct Leaf {
+    Tensor gradient;
+    bool* is_written = nullptr;
+  };
+  struct Store {
+    std::map<TensorKey, Leaf> leaves;
+    std::map<TensorKey, Tensor> gradients;
+    /// Tensors on the way from a leaf to the loss, and inputs that are watched for their own sake.
+    std::map<TensorKey, bool> reachable;  // value: keep the gradient after backward
+  };
+  struct Entry {
+    std::vector<Tensor> outputs;
+    Closure closure;
+  };
+
+  std::shared_ptr<Store> store_;
+  std::vector<Entry> entries_;
+};
+
+/// Gradient checkpointing: runs `block` without recording and keeps only x; backward runs it again with recording.
+/// Costs one more forward pass of the block, saves its activations. `block` must compute the same from the same input.
+/// Source: Chen, Xu, Zhang, Guestrin, arXiv:1604.06174.
+Tensor checkpoint(Context& ctx, const Tensor& x, const std::function<Tensor(Context&, const Tensor&)>& block);
+
+}  // namespace owlet
