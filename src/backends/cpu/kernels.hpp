@@ -9,6 +9,13 @@ namespace owlet::cpu {
 /// What kernels share: the allocator for scratch memory, oneDNN's engine, stream and cached primitives.
 class KernelContext;
 
+/// Elements of one parallel_for range in element-wise kernels: long enough to hide the cost of handing it out.
+inline constexpr int64_t kElementsPerRange = 16384;
+/// Rows of one range for rows of `columns` elements: about kElementsPerRange elements, at least one row.
+constexpr int64_t rows_per_range(int64_t columns) {
+  return columns >= kElementsPerRange || columns <= 0 ? 1 : kElementsPerRange / columns;
+}
+
 void run(const op::Embedding& op, KernelContext& kernel);
 void run(const op::EmbeddingGrad& op, KernelContext& kernel);
 void run(const op::RmsNorm& op, KernelContext& kernel);

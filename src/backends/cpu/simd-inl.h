@@ -1,0 +1,160 @@
+// What the CPU kernels share per instruction set: vectors of f32 loaded from and stored to f32 or bf16 memory, tails
+// shorter than a vector, and reductions whose order depends on the vector length only.
+//
+// Included once per instruction set, after hwy/foreach_target.h; add.cpp is the smallest example of the pattern.
+//
+//   for_each_vector(count, [&](size_t i, auto lanes) HWY_ATTR {      // HWY_ATTR: clang needs it on every lambda here
+//     const V sum = hn::Add(load(lanes, a + i), load(lanes, b + i));  // lanes: Whole, or Part at the end
+//     store(lanes, sum, y + i);
+//   });
+//
+// Not here: exponentials (math-inl.h) and threads. A per-instruction-set function works on a range on one thread;
+// parallel_for stays outside, in the part of the file that is compiled once.
+
+#if defined(OWLET_BACKENDS_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef OWLET_BACKENDS_CPU_SIMD_INL_H_
+#undef OWLET_BACKENDS_CPU_SIMD_INL_H_
+#else
+#define OWLET_BACKENDS_CPU_SIMD_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "tensor/dtype.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace owlet::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using DU32 = hn::RebindToUnsigned<DF>;
+using DI32 = hn::RebindToSigned<DF>;
+using DU16 = hn::Rebind<uint16_t, DF>;
+using DI16 = hn::Rebind<int16_t, DF>;
+using V = hn::Vec<DF>;
+
+HWY_INLINE size_t num_lanes() { return hn::Lanes(DF()); }
+HWY_INLINE V zero() { return hn::Zero(DF()); }
+HWY_INLINE V set(float value) { return hn::Set(DF(), value); }
+
+/// A full vector.
+struct Whole {};
+/// The first `num` lanes of a vector, 0 < num < num_lanes(); memory behind them is neither read nor written.
+struct Part {
+  size_t num;
+};
+
+HWY_INLINE V load(Whole, const float* source) { return hn::LoadU(DF(), source); }
+
+HWY_INLINE V load(Whole, const bf16* source) {
+  const auto halves = hn::LoadU(DU16(), reinterpret_cast<const uint16_t*>(source));
+  return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU32(), halves)));
+}
+
+/// Lanes beyond the part are zero.
+template <typename T>
+HWY_INLINE V load(Part part, const T* source) {
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)] = {};
+  for (size_t i = 0; i < part.num; ++i) lanes[i] = source[i];
+  return load(Whole{}, lanes);
+}
+
+HWY_INLINE void store(Whole, V value, float* target) { hn::StoreU(value, DF(), target); }
+
+/// Rounds exactly as the constructor of bf16 does: to nearest, ties to even, NaN stays a quiet NaN.
+HWY_INLINE void store(Whole, V value, bf16* target) {
+  const DU32 du;
+  const auto bits = hn::BitCast(du, value);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+  const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fffu)));
+  const auto quiet = hn::Or(bits, hn::Set(du, 0x00400000u));
+  const auto words = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
+  // The arithmetic shift leaves numbers that fit 16 signed bits, so that the saturating narrowing changes none.
+  const auto halves = hn::DemoteTo(DI16(), hn::ShiftRight<16>(hn::BitCast(DI32(), words)));
+  hn::StoreU(hn::BitCast(DU16(), halves), DU16(), reinterpret_cast<uint16_t*>(target));
+}
+
+template <typename T>
+HWY_INLINE void store(Part part, V value, T* target) {
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)];
+  store(Whole{}, value, lanes);
+  for (size_t i = 0; i < part.num; ++i) target[i] = lanes[i];
+}
+
+/// The value a store into T and a load from it would give.
+HWY_INLINE V rounded_to(const float*, V value) { return value; }
+HWY_INLINE V rounded_to(const bf16*, V value) {
+  HWY_ALIGN bf16 lanes[HWY_MAX_BYTES / sizeof(float)];
+  store(Whole{}, value, lanes);
+  return load(Whole{}, lanes);
+}
+
+/// The value with zeros (or `otherwise`) in the lanes beyond the part.
+HWY_INLINE V keep(Whole, V value) { return value; }
+HWY_INLINE V keep(Part part, V value) { return hn::IfThenElseZero(hn::FirstN(DF(), part.num), value); }
+HWY_INLINE V keep_or(Whole, V value, V) { return value; }
+HWY_INLINE V keep_or(Part part, V value, V otherwise) {
+  return hn::IfThenElse(hn::FirstN(DF(), part.num), value, otherwise);
+}
+
+/// Calls body(i, Whole{}) for every full vector of [0, count), then body(i, Part{rest}) if some elements remain.
+template <typename Body>
+HWY_INLINE void for_each_vector(size_t count, const Body& body) {
+  const size_t step = num_lanes();
+  size_t i = 0;
+  for (; i + step <= count; i += step) body(i, Whole{});
+  if (i < count) body(i, Part{count - i});
+}
+
+HWY_INLINE float sum_of_lanes(V value) { return hn::GetLane(hn::SumOfLanes(DF(), value)); }
+HWY_INLINE float max_of_lanes(V value) { return hn::GetLane(hn::MaxOfLanes(DF(), value)); }
+
+/// Sum of term(i, lanes) over the vectors of [0, count): four running sums, so that additions do not wait for each
+/// other. The order depends on count and the vector length only.
+template <typename Term>
+HWY_INLINE float sum_over(size_t count, const Term& term) {
+  const size_t step = num_lanes();
+  V sum0 = zero(), sum1 = zero(), sum2 = zero(), sum3 = zero();
+  size_t i = 0;
+  for (; i + 4 * step <= count; i += 4 * step) {
+    sum0 = hn::Add(sum0, term(i, Whole{}));
+    sum1 = hn::Add(sum1, term(i + step, Whole{}));
+    sum2 = hn::Add(sum2, term(i + 2 * step, Whole{}));
+    sum3 = hn::Add(sum3, term(i + 3 * step, Whole{}));
+  }
+  for (; i + step <= count; i += step) sum0 = hn::Add(sum0, term(i, Whole{}));
+  if (i < count) {
+    const Part rest{count - i};
+    sum1 = hn::Add(sum1, keep(rest, term(i, rest)));
+  }
+  return sum_of_lanes(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
+}
+
+/// Largest of values[0, count), -infinity for none. A NaN may or may not win: callers whose result would hide a NaN
+/// must look for it themselves.
+template <typename T>
+HWY_INLINE float max_over(size_t count, const T* values) {
+  const V lowest = set(-std::numeric_limits<float>::infinity());
+  V max0 = lowest, max1 = lowest;
+  const size_t step = num_lanes();
+  size_t i = 0;
+  for (; i + 2 * step <= count; i += 2 * step) {
+    max0 = hn::Max(max0, load(Whole{}, values + i));
+    max1 = hn::Max(max1, load(Whole{}, values + i + step));
+  }
+  for (; i + step <= count; i += step) max0 = hn::Max(max0, load(Whole{}, values + i));
+  if (i < count) {
+    const Part rest{count - i};
+    max1 = hn::Max(max1, keep_or(rest, load(rest, values + i), lowest));
+  }
+  return max_of_lanes(hn::Max(max0, max1));
+}
+
+}  // namespace owlet::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
