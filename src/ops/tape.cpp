@@ -1,0 +1,119 @@
+#include "ops/tape.hpp"
+
+#include "base/error.hpp"
+#include "ops/any_op.hpp"
+
+namespace owlet {
+
+Tape::Tape() : store_(std::make_shared<Store>()) {}
+
+void Tape::watch(const Tensor& value, const Tensor& gradient, bool* is_written) {
+  check(value.shape() == gradient.shape(), ErrorKind::internal, "gradient {} for a parameter {}", describe(gradient),
+        describe(value));
+  store_->leaves[value.key()] = {gradient, is_written};
+}
+
+void Tape::watch_input(const Tensor& value) { store_->reachable[value.key()] = true; }
+
+bool Tape::needs_gradient(const Tensor& value) const {
+  return store_->leaves.contains(value.key()) || store_->reachable.contains(value.key());
+}
+
+void Tape::record(std::initializer_list<Tensor> outputs, Closure closure) {
+  for (const Tensor& output : outputs) store_->reachable.emplace(output.key(), false);
+  entries_.push_back({outputs, std::move(closure)});
+}
+
+void Tape::seed(const Tensor& output, const Tensor& gradient) {
+  check(output.shape() == gradient.shape(), ErrorKind::internal, "gradient {} for a result {}", describe(gradient),
+        describe(output));
+  store_->gradients[output.key()] = gradient;
+}
+
+void Tape::backward(Context& ctx) {
+  check(ctx.tape() == this, ErrorKind::internal, "backward needs the context that carries this tape");
+  while (!entries_.empty()) {
+    // The entry dies at the end of each round: activations that only it held are freed here.
+    Entry entry = std::move(entries_.back());
+    entries_.pop_back();
+    bool gradient_arrived = false;
+    for (const Tensor& output : entry.outputs) gradient_arrived |= store_->gradients.contains(output.key());
+    if (gradient_arrived) entry.closure(ctx);
+    for (const Tensor& output : entry.outputs) {
+      const auto reachable = store_->reachable.find(output.key());
+      if (reachable != store_->reachable.end() && reachable->second) continue;
+      store_->gradients.erase(output.key());
+      if (reachable != store_->reachable.end()) store_->reachable.erase(reachable);
+    }
+  }
+}
+
+void Tape::backward(Context& ctx, const Tensor& losses) {
+  store_->gradients[losses.key()] = losses;
+  backward(ctx);
+}
+
+Tensor Tape::gradient(const Tensor& value) const {
+  if (const auto leaf = store_->leaves.find(value.key()); leaf != store_->leaves.end()) return leaf->second.gradient;
+  const auto found = store_->gradients.find(value.key());
+  return found == store_->gradients.end() ? Tensor() : found->second;
+}
+
+GradientSlot Tape::slot(Context& ctx, const Tensor& value) {
+  if (const auto leaf = store_->leaves.find(value.key()); leaf != store_->leaves.end()) {
+    const bool was_written = *leaf->second.is_written;
+    *leaf->second.is_written = true;
+    return {leaf->second.gradient, was_written};
+  }
+  if (!store_->reachable.contains(value.key())) return {};
+  const auto found = store_->gradients.find(value.key());
+  if (found == store_->gradients.end()) {
+    Tensor fresh = ctx.empty_like(value);
+    store_->gradients[value.key()] = fresh;
+    return {fresh, false};
+  }
+  // A gradient that was passed on may still be the gradient of another tensor: adding to it needs a copy of its own.
+  Tensor& gradient = found->second;
+  if (!gradient.is_only_handle()) {
+    Tensor copy = ctx.empty_like(gradient);
+    ctx.run(op::Cast{gradient, copy});
+    gradient = copy;
+  }
+  return {gradient, true};
+}
+
+void Tape::pass_gradient(Context& ctx, const Tensor& value, const Tensor& gradient) {
+  if (!needs_gradient(value)) return;
+  const bool is_leaf = store_->leaves.contains(value.key());
+  if (!is_leaf && !store_->gradients.contains(value.key())) {
+    store_->gradients[value.key()] = gradient.reshape(value.shape());
+    return;
+  }
+  const GradientSlot target = slot(ctx, value);
+  if (target.accumulate) {
+    ctx.run(op::Add{target.tensor, gradient.reshape(value.shape()), target.tensor});
+  } else {
+    ctx.run(op::Cast{gradient.reshape(value.shape()), target.tensor});
+  }
+}
+
+Tape Tape::make_inner() const {
+  Tape inner;
+  inner.store_ = store_;
+  return inner;
+}
+
+Tensor checkpoint(Context& ctx, const Tensor& x, const std::function<Tensor(Context&, const Tensor&)>& block) {
+  Context silent(ctx.backend());
+  Tensor y = block(silent, x);
+  ctx.on_backward({}, {y}, [x, y, block](Context& c) {
+    Tape inner = c.tape()->make_inner();
+    Context again(c.backend(), &inner);
+    const Tensor repeated = block(again, x);
+    inner.seed(repeated, c.grad(y));
+    inner.backward(again);
+  });
+  return y;
+}
+
+}  // namespace owlet
