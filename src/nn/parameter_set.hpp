@@ -1,0 +1,85 @@
+// Parameters: the ordered, named list that optimiser, checkpoint, export and (later) LoRA share. Nothing else about a
+// model is visible to them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "ops/context.hpp"
+#include "ops/tape.hpp"
+#include "tensor/tensor.hpp"
+
+namespace owlet {
+
+/// How a parameter starts.
+struct Initialization {
+  enum class Kind : uint8_t { zeros, ones, normal } kind = Kind::normal;
+  /// Standard deviation of Kind::normal.
+  float deviation = 0.02f;
+};
+
+/// One trainable tensor. Used through the references that ParameterSet::add returns; they stay valid.
+struct Parameter {
+  /// The model's own dotted name, which is the Hub's name for Llama-type models.
+  std::string name;
+  Shape shape;
+  Initialization initialization;
+  /// Weight decay applies to matrices only, never to gains and biases.
+  bool decays = true;
+  bool is_trainable = true;
+  /// Master weights: f32 (f64 on the reference backend). Undefined in a model loaded only to generate in bf16.
+  Tensor value;
+  /// What operations read: `value` itself, or a bf16 copy of it for matrices of a bf16 model.
+  Tensor compute;
+  /// f32 like `value`; undefined until allocate_gradients.
+  Tensor gradient;
+  /// Whether `gradient` holds anything of the current step.
+  bool gradient_is_written = false;
+};
+
+/// What the parameters of a model are stored as.
+struct ParameterStorage {
+  /// Type that matrices are computed in: f32, bf16 (f64 on the reference backend). 1-D parameters stay f32.
+  DType compute_type = DType::f32;
+  /// Keep f32 master weights beside bf16 ones. Training needs them; generation does not.
+  bool keeps_master = true;
+};
+
+/// Ordered parameters with unique names.
+class ParameterSet {
+ public:
+  explicit ParameterSet(ParameterStorage storage = {}) : storage_(storage) {}
+
+  /// Adds a parameter and allocates its tensors (uninitialised). Throws Error internal for a name that exists.
+  Parameter& add(Context& ctx, std::string name, const Shape& shape, Initialization initialization);
+
+  std::deque<Parameter>& all() { return parameters_; }
+  const std::deque<Parameter>& all() const { return parameters_; }
+  Parameter* find(std::string_view name);
+  const ParameterStorage& storage() const { return storage_; }
+  int64_t num_elements() const;
+
+  /// Fills every parameter as its Initialization says; the numbers depend on (seed, name) only, not on order or
+  /// threads.
+  void initialize(Context& ctx, uint64_t seed);
+  /// Sets one parameter from values of any floating type, rounded as needed (master and compute copy).
+  void load(Context& ctx, Parameter& parameter, const Tensor& host_values);
+  /// Refreshes the compute copies from the master weights.
+  void refresh_compute_copies(Context& ctx);
+
+  void allocate_gradients(Context& ctx);
+  /// Marks all gradients as empty: the next write overwrites.
+  void begin_step();
+  /// Fills with zeros what no backward pass has written since begin_step.
+  void zero_unwritten_gradients(Context& ctx);
+  /// Makes the trainable parameters leaves of the tape. Needs allocate_gradients.
+  void watch_on(Tape& tape);
+
+ private:
+  ParameterStorage storage_;
+  std::deque<Parameter> parameters_;
+};
+
+}  // namespace owlet
