@@ -2,10 +2,12 @@
 //
 //   Tokenizer tokenizer = load_tokenizer("runs/stories/tokenizer");   // or "bytes"
 //   std::vector<int32_t> ids = tokenizer.encode("Once upon a time");
-//   std::string text = tokenizer.decode(ids);                         // bytes; may end inside a character, see utf8.hpp
+//   std::string text = tokenizer.decode(ids);                         // bytes; may end inside a character, see
+//   utf8.hpp
 //
-// Here: encoding, decoding, what a tokenizer consists of. Not here: reading and writing of its files (tokenizer_files.hpp),
-// training (bpe_trainer.hpp), splitting into words (pre_tokenizer.hpp), merging (bpe_encoder.hpp).
+// Here: encoding, decoding, what a tokenizer consists of. Not here: reading and writing of its files
+// (tokenizer_files.hpp), training (bpe_trainer.hpp), splitting into words (pre_tokenizer.hpp), merging
+// (bpe_encoder.hpp).
 #pragma once
 
 #include <cstdint>
@@ -15,41 +17,15 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "text/tokenizer_definition.hpp"
 
 namespace owlet {
 
-/// The document separator of tokenizers made by Owlet, and GPT-2's.
-inline constexpr std::string_view kEndOfText = "<|endoftext|>";
-
-/// A token that is matched in the text before words are split, with the flags of Hugging Face's `added_tokens`.
-struct AddedToken {
-  std::string content;
-  int32_t id = -1;
-  bool is_special = true;        ///< matched only where special text is parsed, and left out by decode()
-  bool is_single_word = false;   ///< matches only where no word character stands beside it
-  bool strips_left = false;      ///< swallows white space before it
-  bool strips_right = false;     ///< swallows white space after it
-  bool is_normalized = false;    ///< matched after the non-normalized ones, in the normalised text
-
-  bool operator==(const AddedToken&) const = default;
-};
-
-/// Everything that determines a byte-level BPE tokenizer. `vocab[id]` is the token spelled in the byte-level alphabet
-/// (byte_alphabet.hpp), empty where no token has that id. Merges are pairs of ids, the first merge ranks highest.
-struct TokenizerDefinition {
-  std::string splitter = "gpt2";  ///< a name from pre_tokenizer_names()
-  std::vector<std::string> vocab;
-  std::vector<std::pair<int32_t, int32_t>> merges;
-  bool ignores_merges = false;  ///< a whole word that is in the vocabulary becomes that token without merging
-  std::vector<AddedToken> added_tokens;
-  std::string end_of_text;  ///< content of the document separator; empty: kEndOfText where it is among the added tokens
-};
-
-/// A byte-level BPE tokenizer. Cheap to copy (copies share one immutable state); all methods are const and may be called
-/// from several threads at once. Encoding is lossless: decode(encode(text)) == text for any bytes, valid UTF-8 or not
-/// (added tokens that strip white space apart).
+/// A byte-level BPE tokenizer. Cheap to copy (copies share one immutable state); all methods are const and may be
+/// called from several threads at once. Encoding is lossless: decode(encode(text)) == text for any bytes, valid UTF-8
+/// or not (added tokens that strip white space apart).
 class Tokenizer {
  public:
   /// Throws Error corrupt_file where the definition is inconsistent (a byte without a token, a merge of unknown ids or
@@ -80,13 +56,14 @@ class Tokenizer {
 
   /// Short name for people: "bytes", or "bpe-50257".
   std::string name() const;
-  /// Stable hash of vocabulary, merges, splitter and added tokens: the same tokenizer has the same value whatever files it
-  /// came from. Data made with another tokenizer is refused by it. It detects mix-ups, not forgery.
+  /// Stable hash of vocabulary, merges, splitter and added tokens: the same tokenizer has the same value whatever files
+  /// it came from. Data made with another tokenizer is refused by it. It detects mix-ups, not forgery.
   uint64_t fingerprint() const;
   const TokenizerDefinition& definition() const;
 
-  /// Writes tokenizer.json and tokenizer_config.json, which the `tokenizers` and `transformers` packages load with equal
-  /// ids, into `folder` (made if missing; each file appears whole). `model_max_length_tokens` 0 leaves that key out.
+  /// Writes tokenizer.json and tokenizer_config.json, which the `tokenizers` and `transformers` packages load with
+  /// equal ids, into `folder` (made if missing; each file appears whole). `model_max_length_tokens` 0 leaves that key
+  /// out.
   void save(const std::filesystem::path& folder, int64_t model_max_length_tokens = 0) const;
 
  private:

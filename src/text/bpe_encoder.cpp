@@ -1,0 +1,179 @@
+#include "text/bpe_encoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <queue>
+
+#include "base/error.hpp"
+#include "text/byte_alphabet.hpp"
+
+namespace owlet {
+
+namespace {
+
+// Up to this length a scan over all pairs is faster than a heap.
+constexpr size_t kShortWordBytes = 48;
+
+}  // namespace
+
+BpeEncoder::BpeEncoder(const TokenizerDefinition& definition)
+    : merges_(definition.merges.size()), whole_words_(definition.vocab.size()) {
+  WordMap<int32_t> ids(definition.vocab.size());
+  for (size_t id = 0; id < definition.vocab.size(); ++id) {
+    if (!definition.vocab[id].empty()) ids[definition.vocab[id]] = static_cast<int32_t>(id);
+  }
+  byte_ids_.resize(256);
+  for (size_t byte = 0; byte < 256; ++byte) {
+    const char bytes[1] = {static_cast<char>(byte)};
+    const int32_t* id = ids.find(spell_bytes({bytes, 1}));
+    check(id != nullptr, ErrorKind::corrupt_file, "the vocabulary has no token for the byte {} (spelled '{}')", byte,
+          spell_bytes({bytes, 1}));
+    byte_ids_[byte] = *id;
+  }
+  add_merges(definition, ids);
+  add_whole_words(definition);
+}
+
+void BpeEncoder::add_merges(const TokenizerDefinition& definition, const WordMap<int32_t>& ids) {
+  const auto spelling_of = [&](int32_t id, size_t rank) -> const std::string& {
+    const auto index = static_cast<size_t>(id);  // negative ids become too large
+    check(index < definition.vocab.size() && !definition.vocab[index].empty(), ErrorKind::corrupt_file,
+          "merge {} names the id {}, which is no token", rank, id);
+    return definition.vocab[index];
+  };
+  for (size_t rank = 0; rank < definition.merges.size(); ++rank) {
+    const auto [left, right] = definition.merges[rank];
+    const std::string merged = spelling_of(left, rank) + spelling_of(right, rank);
+    const int32_t* result = ids.find(merged);
+    check(result != nullptr, ErrorKind::corrupt_file, "merge {} gives '{}', which is not in the vocabulary", rank,
+          merged);
+    merges_(left, right) = {static_cast<uint32_t>(rank),
+                            *result};  // as in the `tokenizers` package the last equal pair counts
+  }
+}
+
+void BpeEncoder::add_whole_words(const TokenizerDefinition& definition) {
+  std::vector<bool> is_special(definition.vocab.size());
+  for (const AddedToken& token : definition.added_tokens) {
+    const auto index = static_cast<size_t>(token.id);
+    if (token.is_special && index < is_special.size()) is_special[index] = true;
+  }
+  std::vector<int32_t> merged;
+  for (size_t id = 0; id < definition.vocab.size(); ++id) {
+    if (definition.vocab[id].empty() || (is_special[id] && definition.ignores_merges)) continue;
+    const std::optional<std::string> bytes = unspell_bytes(definition.vocab[id]);
+    if (!bytes) continue;  // no text is spelled so: the token can only be an added one
+    merged.clear();
+    if (!definition.ignores_merges) merge_word(*bytes, merged);
+    const bool is_whole = definition.ignores_merges || (merged.size() == 1 && merged[0] == static_cast<int32_t>(id));
+    if (is_whole) whole_words_[*bytes] = static_cast<int32_t>(id);
+  }
+}
+
+BpeEncoder::Merge BpeEncoder::merge_of(int32_t left, int32_t right) const {
+  const Merge* merge = merges_.find(left, right);
+  return merge != nullptr ? *merge : Merge{kNoRank, -1};
+}
+
+void BpeEncoder::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
+  if (const int32_t* id = whole_words_.find(word)) {
+    ids.push_back(*id);
+  } else {
+    merge_word(word, ids);
+  }
+}
+
+void BpeEncoder::encode_bytes(std::string_view bytes, std::vector<int32_t>& ids) const {
+  size_t place = ids.size();
+  ids.resize(place + bytes.size());
+  for (const char byte : bytes) ids[place++] = byte_ids_[static_cast<uint8_t>(byte)];
+}
+
+void BpeEncoder::merge_word(std::string_view word, std::vector<int32_t>& ids) const {
+  if (word.size() <= kShortWordBytes) {
+    merge_short_word(word, ids);
+  } else {
+    merge_long_word(word, ids);
+  }
+}
+
+void BpeEncoder::merge_short_word(std::string_view word, std::vector<int32_t>& ids) const {
+  std::array<int32_t, kShortWordBytes> symbols;
+  std::array<Merge, kShortWordBytes> next_merge;  // of symbols i and i + 1
+  size_t size = word.size();
+  for (size_t i = 0; i < size; ++i) symbols[i] = byte_ids_[static_cast<uint8_t>(word[i])];
+  for (size_t i = 0; i + 1 < size; ++i) next_merge[i] = merge_of(symbols[i], symbols[i + 1]);
+  while (size > 1) {
+    size_t best = 0;
+    for (size_t i = 1; i + 1 < size; ++i) {
+      if (next_merge[i].rank < next_merge[best].rank) best = i;
+    }
+    if (next_merge[best].rank == kNoRank) break;
+    symbols[best] = next_merge[best].result;
+    std::copy(symbols.begin() + static_cast<ptrdiff_t>(best) + 2, symbols.begin() + static_cast<ptrdiff_t>(size),
+              symbols.begin() + static_cast<ptrdiff_t>(best) + 1);
+    std::copy(next_merge.begin() + static_cast<ptrdiff_t>(best) + 1,
+              next_merge.begin() + static_cast<ptrdiff_t>(size) - 1, next_merge.begin() + static_cast<ptrdiff_t>(best));
+    --size;
+    if (best > 0) next_merge[best - 1] = merge_of(symbols[best - 1], symbols[best]);
+    if (best + 1 < size) next_merge[best] = merge_of(symbols[best], symbols[best + 1]);
+  }
+  ids.insert(ids.end(), symbols.begin(), symbols.begin() + static_cast<ptrdiff_t>(size));
+}
+
+// A doubly linked list of symbols and a heap of possible merges; entries of the heap whose symbols have changed since
+// are recognised by their ids and dropped.
+void BpeEncoder::merge_long_word(std::string_view word, std::vector<int32_t>& ids) const {
+  struct Symbol {
+    int32_t id;
+    size_t previous, next;
+  };
+  struct Candidate {
+    uint32_t rank;
+    int32_t left, right, result;
+    size_t place;
+    bool operator<(const Candidate& other) const {
+      return rank != other.rank ? rank > other.rank
+                                : place > other.place;  // the top of the heap: lowest rank, leftmost
+    }
+  };
+  constexpr size_t kNone = ~size_t{0};
+  const size_t size = word.size();
+  std::vector<Symbol> symbols(size);
+  for (size_t i = 0; i < size; ++i) {
+    symbols[i] = {byte_ids_[static_cast<uint8_t>(word[i])], i == 0 ? kNone : i - 1, i + 1 < size ? i + 1 : kNone};
+  }
+  std::vector<Candidate> candidates;
+  const auto candidate_at = [&](size_t place) -> Candidate {
+    const int32_t left = symbols[place].id, right = symbols[symbols[place].next].id;
+    const Merge merge = merge_of(left, right);
+    return {merge.rank, left, right, merge.result, place};
+  };
+  for (size_t i = 0; i + 1 < size; ++i) {
+    const Candidate candidate = candidate_at(i);
+    if (candidate.rank != kNoRank) candidates.push_back(candidate);
+  }
+  std::priority_queue<Candidate> heap({}, std::move(candidates));
+  const auto offer = [&](size_t place) {
+    if (place == kNone || symbols[place].next == kNone) return;
+    const Candidate candidate = candidate_at(place);
+    if (candidate.rank != kNoRank) heap.push(candidate);
+  };
+  while (!heap.empty()) {
+    const Candidate best = heap.top();
+    heap.pop();
+    Symbol& left = symbols[best.place];
+    if (left.id != best.left || left.next == kNone || symbols[left.next].id != best.right) continue;
+    Symbol& right = symbols[left.next];
+    left.id = best.result;
+    right.id = -1;
+    left.next = right.next;
+    if (left.next != kNone) symbols[left.next].previous = best.place;
+    offer(left.previous);
+    offer(best.place);
+  }
+  for (size_t place = 0; place != kNone; place = symbols[place].next) ids.push_back(symbols[place].id);
+}
+
+}  // namespace owlet

@@ -1,0 +1,45 @@
+// Byte-pair encoding of single words: the merge of highest rank first, wherever it stands (Sennrich, Haddow, Birch
+// 2016).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/flat_map.hpp"
+#include "text/tokenizer_definition.hpp"
+
+namespace owlet {
+
+/// Turns words into ids. Time is n log n in the length of a word. Const methods may be called from several threads at
+/// once.
+class BpeEncoder {
+ public:
+  /// Throws Error corrupt_file where a byte has no token, a merge names an unknown id, or its result is no token.
+  explicit BpeEncoder(const TokenizerDefinition& definition);
+
+  /// Appends the ids of one word. Special tokens are never produced from the bytes of a word.
+  void encode_word(std::string_view word, std::vector<int32_t>& ids) const;
+  /// Appends the id of each byte, without merging.
+  void encode_bytes(std::string_view bytes, std::vector<int32_t>& ids) const;
+
+ private:
+  struct Merge {
+    uint32_t rank = 0;
+    int32_t result = -1;
+  };
+  static constexpr uint32_t kNoRank = ~uint32_t{0};
+
+  void add_merges(const TokenizerDefinition& definition, const WordMap<int32_t>& ids);
+  void add_whole_words(const TokenizerDefinition& definition);
+  Merge merge_of(int32_t left, int32_t right) const;
+  void merge_word(std::string_view word, std::vector<int32_t>& ids) const;
+  void merge_short_word(std::string_view word, std::vector<int32_t>& ids) const;
+  void merge_long_word(std::string_view word, std::vector<int32_t>& ids) const;
+
+  std::vector<int32_t> byte_ids_;  // one for each byte
+  PairMap<Merge> merges_;
+  WordMap<int32_t> whole_words_;  // words that become one token: one lookup instead of merging
+};
+
+}  // namespace owlet

@@ -1,0 +1,99 @@
+// The GPT-2 splitter as a scanner: one pass, each character looked at a bounded number of times.
+#include <array>
+
+#include "text/char_class.hpp"
+#include "text/pre_tokenizer.hpp"
+
+namespace owlet {
+
+namespace {
+
+constexpr std::array<CharClass, 128> make_ascii_classes() {
+  std::array<CharClass, 128> classes{};
+  for (size_t c = 0; c < 128; ++c) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool is_number = c >= '0' && c <= '9';
+    const bool is_space = c == ' ' || (c >= 0x09 && c <= 0x0D);
+    classes[c] = is_letter   ? CharClass::letter
+                 : is_number ? CharClass::number
+                 : is_space  ? CharClass::space
+                             : CharClass::other;
+  }
+  return classes;
+}
+
+constexpr auto kAsciiClasses = make_ascii_classes();
+
+class Gpt2Scanner {
+ public:
+  explicit Gpt2Scanner(std::string_view text) : text_(text) {}
+
+  // The end of the word that begins at `begin` < size.
+  size_t word_end(size_t begin) const {
+    const char first = text_[begin];
+    if (first == '\'') {
+      if (const size_t length = contraction_length(begin)) return begin + length;
+    }
+    const size_t core = first == ' ' && begin + 1 < text_.size() ? begin + 1 : begin;
+    const ClassifiedChar c = classify(core);
+    if (c.char_class == CharClass::space) return white_space_end(begin);
+    return run_end(core + c.num_bytes, c.char_class);
+  }
+
+ private:
+  ClassifiedChar classify(size_t position) const {
+    const auto byte = static_cast<uint8_t>(text_[position]);
+    return byte < 128 ? ClassifiedChar{kAsciiClasses[byte], 1} : classify_char(text_, position);
+  }
+
+  // The end of the longest run of one class that begins at `position`.
+  size_t run_end(size_t position, CharClass wanted) const {
+    while (position < text_.size()) {
+      const ClassifiedChar c = classify(position);
+      if (c.char_class != wanted) break;
+      position += c.num_bytes;
+    }
+    return position;
+  }
+
+  // 2 or 3 where '(?:[sdmt]|ll|ve|re) matches at `position`, otherwise 0.
+  size_t contraction_length(size_t position) const {
+    const std::string_view rest = text_.substr(position + 1, 2);
+    if (rest.empty()) return 0;
+    if (rest[0] == 's' || rest[0] == 'd' || rest[0] == 'm' || rest[0] == 't') return 2;
+    return rest == "ll" || rest == "ve" || rest == "re" ? 3 : 0;
+  }
+
+  // \s+(?!\S)|\s+ : the whole run at the end of the text; before a word all of the run but its last character, so that
+  // a space can open the word; a single character that no word can take stands alone.
+  size_t white_space_end(size_t begin) const {
+    size_t end = begin, last = begin;
+    while (end < text_.size()) {
+      const ClassifiedChar c = classify(end);
+      if (c.char_class != CharClass::space) return last > begin ? last : end;
+      last = end;
+      end += c.num_bytes;
+    }
+    return end;
+  }
+
+  std::string_view text_;
+};
+
+class Gpt2PreTokenizer final : public PreTokenizer {
+ public:
+  void split(std::string_view text, const WordSink& sink) const override {
+    const Gpt2Scanner scanner(text);
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = scanner.word_end(begin);
+      sink(text.substr(begin, end - begin));
+      begin = end;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PreTokenizer> make_gpt2_pre_tokenizer() { return std::make_unique<Gpt2PreTokenizer>(); }
+
+}  // namespace owlet

@@ -1,0 +1,39 @@
+// What a byte-level BPE tokenizer consists of, as its files hold it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace owlet {
+
+/// The document separator of tokenizers made by Owlet, and GPT-2's.
+inline constexpr std::string_view kEndOfText = "<|endoftext|>";
+
+/// A token that is matched in the text before words are split, with the flags of Hugging Face's `added_tokens`.
+struct AddedToken {
+  std::string content;
+  int32_t id = -1;
+  bool is_special = true;       ///< matched only where special text is parsed, and left out by decode()
+  bool is_single_word = false;  ///< matches only where no word character stands beside it
+  bool strips_left = false;     ///< swallows white space before it
+  bool strips_right = false;    ///< swallows white space after it
+  bool is_normalized = false;   ///< matched after the non-normalized ones, in the normalised text
+
+  bool operator==(const AddedToken&) const = default;
+};
+
+/// Everything that determines a byte-level BPE tokenizer. `vocab[id]` is the token spelled in the byte-level alphabet
+/// (byte_alphabet.hpp), empty where no token has that id. Merges are pairs of ids, the first merge ranks highest.
+struct TokenizerDefinition {
+  std::string splitter = "gpt2";  ///< a name from pre_tokenizer_names()
+  std::vector<std::string> vocab;
+  std::vector<std::pair<int32_t, int32_t>> merges;
+  bool ignores_merges = false;  ///< a whole word that is in the vocabulary becomes that token without merging
+  std::vector<AddedToken> added_tokens;
+  std::string end_of_text;  ///< content of the document separator; empty: kEndOfText where it is among the added tokens
+};
+
+}  // namespace owlet

@@ -1,0 +1,88 @@
+// Where a tokenizer's files lie: load_tokenizer() and Tokenizer::save().
+#include "text/tokenizer_files.hpp"
+
+#include <array>
+
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "text/tokenizer.hpp"
+
+namespace owlet {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 28;
+constexpr std::array<std::pair<const char*, const char*>, 3> kVocabAndMerges = {
+    {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}, {"gpt2_encoder.json", "gpt2_vocab.bpe"}}};
+
+// The content of a token in tokenizer_config.json: a string, or an object with "content".
+std::string token_content(const Json& config, const std::string& key) {
+  const auto found = config.find(key);
+  if (found == config.end()) return {};
+  const Json& token = found->is_object() && found->contains("content") ? (*found)["content"] : *found;
+  return token.is_string() ? token.get<std::string>() : std::string();
+}
+
+// The document separator of a foreign tokenizer: one of the usual names, otherwise its end-of-sequence token.
+std::string find_end_of_text(const TokenizerDefinition& definition, const fs::path& config_path) {
+  const auto is_added = [&](std::string_view content) {
+    for (const AddedToken& token : definition.added_tokens) {
+      if (token.content == content) return true;
+    }
+    return false;
+  };
+  for (const std::string_view usual : {kEndOfText, std::string_view("<|end_of_text|>"), std::string_view("</s>")}) {
+    if (is_added(usual)) return std::string(usual);
+  }
+  if (!fs::exists(config_path)) return {};
+  const Json config = parse_json(read_file(config_path, kMaxFileBytes), config_path.string());
+  check(config.is_object(), ErrorKind::corrupt_file, "{} is of type {}, expected an object", config_path.string(),
+        config.type_name());
+  const std::string eos = token_content(config, "eos_token");
+  return is_added(eos) ? eos : std::string();
+}
+
+Tokenizer load_tokenizer_json(const fs::path& path) {
+  TokenizerDefinition definition = parse_tokenizer_json(read_file(path, kMaxFileBytes), path.string());
+  definition.end_of_text = find_end_of_text(definition, path.parent_path() / "tokenizer_config.json");
+  return Tokenizer(std::move(definition));
+}
+
+}  // namespace
+
+Tokenizer load_tokenizer(const std::string& name_or_path) {
+  if (name_or_path == "bytes") return byte_tokenizer();
+  const fs::path path = name_or_path;
+  if (fs::is_regular_file(path)) return load_tokenizer_json(path);
+  if (fs::is_directory(path)) {
+    if (fs::exists(path / "tokenizer.json")) return load_tokenizer_json(path / "tokenizer.json");
+    for (const auto& [vocab, merges] : kVocabAndMerges) {
+      if (!fs::exists(path / vocab) || !fs::exists(path / merges)) continue;
+      return Tokenizer(parse_gpt2_files(read_file(path / vocab, kMaxFileBytes), read_file(path / merges, kMaxFileBytes),
+                                        (path / vocab).string()));
+    }
+  }
+  throw Error(ErrorKind::not_found,
+              fmt::format("no tokenizer at '{}': {}", name_or_path,
+                          fs::exists(path) ? "the folder holds neither tokenizer.json nor vocab.json with merges.txt"
+                                           : "no such file or folder"),
+              "give a folder with tokenizer.json, or the word bytes");
+}
+
+void Tokenizer::save(const fs::path& folder, int64_t model_max_length_tokens) const {
+  std::error_code problem;
+  fs::create_directories(folder, problem);
+  check(!problem, ErrorKind::io, "cannot make the folder '{}': {}", folder.string(), problem.message());
+  const auto end_of_text = end_of_text_id();
+  std::string content;
+  for (const AddedToken& token : added_tokens()) {
+    if (end_of_text == token.id) content = token.content;
+  }
+  write_file_atomically(folder / "tokenizer.json", format_tokenizer_json(definition()));
+  write_file_atomically(folder / "tokenizer_config.json", format_tokenizer_config(content, model_max_length_tokens));
+}
+
+}  // namespace owlet
