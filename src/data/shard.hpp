@@ -1,0 +1,101 @@
+// A shard: one file of tokenised documents, written as a stream and read through a memory mapping.
+//
+// Layout, all little-endian:
+//   0   "OWLETSHD"                     64  u64 offset of the tokens (128)
+//   8   u32 version (1)                72  u64 offset of the document index (a multiple of 8)
+//   12  u32 bytes per token (2 or 4)   80  u32 CRC-32 of the tokens
+//   16  u64 vocabulary size            84  u32 CRC-32 of the document index
+//   24  u64 tokenizer fingerprint      88  36 bytes of 0
+//   32  i64 end-of-text id, or -1      124 u32 CRC-32 of bytes 0 to 123
+//   40  u64 number of tokens           128 tokens: u16 where every id fits, else u32
+//   48  u64 number of documents        …   document index: u64 start of each document, in tokens, rising from 0
+//   56  u64 bytes of text
+//
+// Each document is stored as [end-of-text, its tokens…]: the token marks the beginning of this document and is what the
+// last token of the one before has to predict. A tokenizer without end-of-text stores the bare tokens.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/atomic_file.hpp"
+#include "base/mapped_file.hpp"
+
+namespace owlet {
+
+/// What a shard says about itself.
+struct ShardHeader {
+  uint32_t token_width_bytes = 0;
+  uint64_t vocab_size = 0;
+  uint64_t tokenizer_fingerprint = 0;
+  int64_t end_of_text_id = -1;
+  uint64_t num_tokens = 0;  ///< end-of-text tokens included
+  uint64_t num_documents = 0;
+  uint64_t text_bytes = 0;
+  uint64_t tokens_offset = 0, documents_offset = 0;
+  uint32_t tokens_crc = 0, documents_crc = 0;
+};
+
+/// Writes one shard; memory: a small buffer and 8 bytes per document. Not thread-safe.
+class ShardWriter {
+ public:
+  /// `end_of_text_id` -1: none. Throws invalid_argument for a vocabulary size outside [1, 2^31) or an end-of-text id
+  /// outside the vocabulary; io.
+  ShardWriter(const std::filesystem::path& path, uint64_t vocab_size, uint64_t tokenizer_fingerprint,
+              int64_t end_of_text_id);
+  /// Adds a document of at least one token that was made from `text_bytes` bytes. Throws invalid_argument for an empty
+  /// one or an id outside the vocabulary; the shard is then to be thrown away.
+  void add_document(std::span<const int32_t> tokens, uint64_t text_bytes);
+  uint64_t num_tokens() const { return header_.num_tokens; }
+  uint64_t num_documents() const { return header_.num_documents; }
+  uint64_t text_bytes() const { return header_.text_bytes; }
+  /// Completes the file and moves it into place.
+  void commit();
+
+ private:
+  void append(int32_t token);
+  void flush();
+
+  AtomicFile file_;
+  ShardHeader header_;
+  std::vector<uint64_t> document_starts_;
+  std::vector<std::byte> buffer_;
+};
+
+/// Reads one shard. Opening checks the header and its checksum, all sizes against the file's, and that the document
+/// index rises; copy_tokens() checks every id it gives out, so a damaged file is never read past its end and never
+/// yields an id outside the vocabulary. Safe to read from several threads.
+class ShardReader {
+ public:
+  /// Throws not_found, io, or corrupt_file naming the file and both values.
+  explicit ShardReader(const std::filesystem::path& path);
+  const ShardHeader& header() const { return header_; }
+  const std::filesystem::path& path() const { return file_.path(); }
+  /// Copies tokens [begin, begin + count) to `out`. Throws invalid_argument past the end, corrupt_file for a bad id.
+  void copy_tokens(uint64_t begin, uint64_t count, int32_t* out) const;
+  /// Token at which document i begins; i == num_documents gives num_tokens.
+  uint64_t document_start(uint64_t i) const;
+  /// The first document that begins at or behind `token` (binary search); num_documents where there is none.
+  uint64_t first_document_from(uint64_t token) const;
+  /// Reads everything: checksums of both sections, ids, each document beginning with end-of-text. Throws corrupt_file.
+  void verify() const;
+  /// Lets the system forget what was read.
+  void release_pages() const { file_.release_pages(0, file_.size()); }
+
+ private:
+  std::string where() const { return file_.path().string(); }
+  void check_layout() const;
+  void check_document_index() const;
+
+  MappedFile file_;
+  ShardHeader header_;
+};
+
+/// Bytes per token that a shard of this vocabulary uses: 2 up to 65,536 ids, else 4.
+uint32_t token_width_bytes(uint64_t vocab_size);
+
+}  // namespace owlet
