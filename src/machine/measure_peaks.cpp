@@ -1,0 +1,201 @@
+// All loops keep 12 accumulators in named variables: two units with a latency of 4 to 6 need that many, and g++ 12
+// spills accumulators that stand in an array.
+#include "machine/measure_peaks.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <functional>
+
+#include "base/error.hpp"
+#include "base/parallel_for.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace owlet {
+
+namespace {
+
+// Names the twelve accumulators a..l once, for `step(name)`.
+#define OWLET_EACH_ACCUMULATOR(step) \
+  step(a) step(b) step(c) step(d) step(e) step(f) step(g) step(h) step(i) step(j) step(k) step(l)
+constexpr int kAccumulators = 12;
+
+/// Hides `value` from the optimizer: before a loop, so that equal accumulators are not merged into one; behind it, so
+/// that the loop is not removed.
+template <typename T>
+inline void keep(T& value) {
+  asm volatile("" : "+m"(value));
+}
+
+using Float4 __attribute__((vector_size(16))) = float;
+
+// 12 times 4 lanes: NEON on Arm64, SSE2 on the oldest x86-64.
+void multiply_add_portable(int64_t num_steps) {
+  const Float4 factor = {0.5f, 0.5f, 0.5f, 0.5f}, addend = {1, 1, 1, 1};
+#define OWLET_DECLARE(x) \
+  Float4 x = addend;     \
+  keep(x);
+  OWLET_EACH_ACCUMULATOR(OWLET_DECLARE)
+#undef OWLET_DECLARE
+  for (int64_t step = 0; step < num_steps; ++step) {
+#define OWLET_STEP(x) x = x * factor + addend;
+    OWLET_EACH_ACCUMULATOR(OWLET_STEP)
+#undef OWLET_STEP
+  }
+#define OWLET_KEEP(x) keep(x);
+  OWLET_EACH_ACCUMULATOR(OWLET_KEEP)
+}
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx2,fma"))) void multiply_add_avx2(int64_t num_steps) {
+  const __m256 factor = _mm256_set1_ps(0.5f), addend = _mm256_set1_ps(1.0f);
+#define OWLET_DECLARE(x) \
+  __m256 x = addend;     \
+  keep(x);
+  OWLET_EACH_ACCUMULATOR(OWLET_DECLARE)
+#undef OWLET_DECLARE
+  for (int64_t step = 0; step < num_steps; ++step) {
+#define OWLET_STEP(x) x = _mm256_fmadd_ps(x, factor, addend);
+    OWLET_EACH_ACCUMULATOR(OWLET_STEP)
+#undef OWLET_STEP
+  }
+  OWLET_EACH_ACCUMULATOR(OWLET_KEEP)
+}
+
+__attribute__((target("avx512f"))) void multiply_add_avx512(int64_t num_steps) {
+  const __m512 factor = _mm512_set1_ps(0.5f), addend = _mm512_set1_ps(1.0f);
+#define OWLET_DECLARE(x) \
+  __m512 x = addend;     \
+  keep(x);
+  OWLET_EACH_ACCUMULATOR(OWLET_DECLARE)
+#undef OWLET_DECLARE
+  for (int64_t step = 0; step < num_steps; ++step) {
+#define OWLET_STEP(x) x = _mm512_fmadd_ps(x, factor, addend);
+    OWLET_EACH_ACCUMULATOR(OWLET_STEP)
+#undef OWLET_STEP
+  }
+  OWLET_EACH_ACCUMULATOR(OWLET_KEEP)
+}
+
+__attribute__((target("avx512f,avx512bf16"))) void dot_bf16_avx512(int64_t num_steps) {
+  // Every pair is (1, -1) times (1, 1): the accumulators stay 0, far from denormals and infinity.
+  const auto left = std::bit_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(0xBF803F80u)));
+  const auto right = std::bit_cast<__m512bh>(_mm512_set1_epi32(0x3F803F80));
+#define OWLET_DECLARE(x)          \
+  __m512 x = _mm512_setzero_ps(); \
+  keep(x);
+  OWLET_EACH_ACCUMULATOR(OWLET_DECLARE)
+#undef OWLET_DECLARE
+  for (int64_t step = 0; step < num_steps; ++step) {
+#define OWLET_STEP(x) x = _mm512_dpbf16_ps(x, left, right);
+    OWLET_EACH_ACCUMULATOR(OWLET_STEP)
+#undef OWLET_STEP
+  }
+  OWLET_EACH_ACCUMULATOR(OWLET_KEEP)
+}
+
+#endif
+
+#undef OWLET_KEEP
+#undef OWLET_EACH_ACCUMULATOR
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Runs `work` again and again for `seconds`, at least twice (the first time warms up); returns the shortest run.
+double shortest_run_seconds(double seconds, const std::function<void()>& work) {
+  double spent = seconds_of(work), shortest = seconds_of(work);
+  spent += shortest;
+  while (spent < seconds) {
+    const double run = seconds_of(work);
+    shortest = std::min(shortest, run);
+    spent += run;
+  }
+  return shortest;
+}
+
+/// GFLOP/s of `kernel`, which does `flops_per_step` in each step, on all threads at once.
+double measure_gflops(double seconds, double flops_per_step, void (*kernel)(int64_t num_steps)) {
+  constexpr double kRoundsWanted = 12;
+  const int threads = num_threads();
+  int64_t num_steps = 1 << 12;
+  const auto run_all = [&] { parallel_for(threads, 1, [&](int64_t, int64_t) { kernel(num_steps); }); };
+  run_all();  // starts the threads
+  // A busy machine can stretch any single probe, so grow until the shortest of two is long enough.
+  while (std::min(seconds_of(run_all), seconds_of(run_all)) < seconds / kRoundsWanted / 2) num_steps *= 2;
+  const double shortest = shortest_run_seconds(seconds, run_all);
+  return static_cast<double>(num_steps) * flops_per_step * threads / shortest * 1e-9;
+}
+
+/// Anonymous memory in huge pages where the system gives them; unmapped at the end.
+class ReadBuffer {
+ public:
+  explicit ReadBuffer(uint64_t size_bytes) : size_bytes_(size_bytes) {
+    void* address = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(address != MAP_FAILED, ErrorKind::out_of_memory, "cannot allocate {} bytes to measure memory speed",
+          size_bytes);
+    data_ = static_cast<uint64_t*>(address);
+    madvise(data_, size_bytes, MADV_HUGEPAGE);
+  }
+  ~ReadBuffer() { munmap(data_, size_bytes_); }
+  ReadBuffer(const ReadBuffer&) = delete;
+  ReadBuffer& operator=(const ReadBuffer&) = delete;
+  uint64_t* data() const { return data_; }
+
+ private:
+  uint64_t* data_ = nullptr;
+  uint64_t size_bytes_;
+};
+
+}  // namespace
+
+double measure_f32_gflops(double seconds) {
+  constexpr double kFlopsPerLane = 2.0 * kAccumulators;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return measure_gflops(seconds, 16 * kFlopsPerLane, multiply_add_avx512);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return measure_gflops(seconds, 8 * kFlopsPerLane, multiply_add_avx2);
+  }
+#endif
+  return measure_gflops(seconds, 4 * kFlopsPerLane, multiply_add_portable);
+}
+
+double measure_bf16_gflops([[maybe_unused]] double seconds) {
+#if defined(__x86_64__)
+  constexpr double kFlopsPerStep = 16 * 2 * 2.0 * kAccumulators;  // lanes, products per lane, multiply and add
+  if (__builtin_cpu_supports("avx512bf16")) return measure_gflops(seconds, kFlopsPerStep, dot_bf16_avx512);
+#endif
+  return 0;
+}
+
+double measure_read_gb_per_second(double seconds, uint64_t buffer_bytes) {
+  constexpr int64_t kWordsPerRange = 1 << 17;  // 1 MiB
+  const auto num_words = static_cast<int64_t>(buffer_bytes / sizeof(uint64_t));
+  check(num_words > 0, ErrorKind::invalid_argument, "a buffer of {} bytes is too small to measure memory speed",
+        buffer_bytes);
+  const ReadBuffer buffer(buffer_bytes);
+  uint64_t* const words = buffer.data();
+  parallel_for(num_words, kWordsPerRange,
+               [&](int64_t begin, int64_t end) {  // pages never written all map one zero page
+                 std::fill(words + begin, words + end, uint64_t{1});
+               });
+  const double shortest = shortest_run_seconds(seconds, [&] {
+    parallel_for(num_words, kWordsPerRange, [&](int64_t begin, int64_t end) {
+      uint64_t sum = 0;
+      for (int64_t i = begin; i < end; ++i) sum += words[i];
+      keep(sum);
+    });
+  });
+  return static_cast<double>(num_words) * sizeof(uint64_t) / shortest * 1e-9;
+}
+
+}  // namespace owlet

@@ -1,0 +1,19 @@
+// The speeds that bound every kernel: floating-point peaks and memory bandwidth, measured by the plainest loops there
+// are, on num_threads() threads at once. Each takes about `seconds` and returns the best of several rounds.
+#pragma once
+
+#include <cstdint>
+
+namespace owlet {
+
+/// Multiply-adds of float in registers with the widest vectors of this CPU, 10^9 FLOP/s (a multiply-add is two).
+double measure_f32_gflops(double seconds);
+
+/// The same for pairs of bfloat16 accumulated in float (vdpbf16ps); 0 where the CPU has no such instruction. Arm's
+/// BFDOT is not measured: it gives 0 there.
+double measure_bf16_gflops(double seconds);
+
+/// Reading `buffer_bytes` of memory once through, 10^9 bytes/s. Throws Error out_of_memory.
+double measure_read_gb_per_second(double seconds, uint64_t buffer_bytes);
+
+}  // namespace owlet
