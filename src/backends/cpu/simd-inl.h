@@ -23,6 +23,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "ops/cost.hpp"
 #include "tensor/dtype.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -85,12 +86,33 @@ HWY_INLINE void store(Part part, V value, T* target) {
   for (size_t i = 0; i < part.num; ++i) target[i] = lanes[i];
 }
 
-/// The value a store into T and a load from it would give.
-HWY_INLINE V rounded_to(const float*, V value) { return value; }
-HWY_INLINE V rounded_to(const bf16*, V value) {
-  HWY_ALIGN bf16 lanes[HWY_MAX_BYTES / sizeof(float)];
-  store(Whole{}, value, lanes);
-  return load(Whole{}, lanes);
+/// Where a kernel leaves a gradient, from some element on: f32 or bf16, overwriting or adding. The branches are the
+/// same for all vectors of a loop, so they cost next to nothing, and kernels need no instantiation per kind of slot.
+struct GradientTarget {
+  float* wide = nullptr;
+  bf16* narrow = nullptr;
+  bool accumulate = false;
+
+  GradientTarget(const GradientSlot& slot, int64_t first_element) : accumulate(slot.accumulate) {
+    if (!slot.is_wanted()) return;
+    if (slot.tensor.dtype() == DType::bf16) {
+      narrow = slot.tensor.data<bf16>() + first_element;
+    } else {
+      wide = slot.tensor.data<float>() + first_element;
+    }
+  }
+  bool is_wanted() const { return wide != nullptr || narrow != nullptr; }
+};
+
+template <typename Lanes>
+HWY_INLINE void store_gradient(Lanes lanes, V value, const GradientTarget& target, size_t i) {
+  if (target.wide != nullptr) {
+    if (target.accumulate) value = hn::Add(value, load(lanes, target.wide + i));
+    store(lanes, value, target.wide + i);
+  } else if (target.narrow != nullptr) {
+    if (target.accumulate) value = hn::Add(value, load(lanes, target.narrow + i));
+    store(lanes, value, target.narrow + i);
+  }
 }
 
 /// The value with zeros (or `otherwise`) in the lanes beyond the part.

@@ -1,0 +1,81 @@
+// Exponential and its kin on vectors of f32, per instruction set: within 2 units in the last place, NaN stays NaN,
+// infinities give the limits. Highway's own Exp turns NaN into 0, which would hide a broken run.
+
+#if defined(OWLET_BACKENDS_CPU_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef OWLET_BACKENDS_CPU_MATH_INL_H_
+#undef OWLET_BACKENDS_CPU_MATH_INL_H_
+#else
+#define OWLET_BACKENDS_CPU_MATH_INL_H_
+#endif
+
+#include "backends/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace owlet::cpu::HWY_NAMESPACE {
+
+/// 2^n for n in [-126, 127].
+HWY_INLINE V power_of_two(hn::Vec<DI32> n) {
+  return hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(DI32(), 127))));
+}
+
+/// e^x. With n = round(x / ln 2) and r = x - n ln 2: e^x = 2^n e^r, |r| <= 0.35, e^r by its Taylor series (the first
+/// left-out term is below 6e-9). Results below the normal numbers are rounded to denormal ones.
+HWY_INLINE V exp(V x) {
+  // Outside these bounds the result is 0 or infinity; inside, half of n fits an exponent.
+  const V clamped = hn::Min(hn::Max(x, set(-104.5f)), set(89.5f));
+  const V n = hn::Round(hn::Mul(clamped, set(1.44269504f)));
+  // ln 2 in two parts, the first with trailing zeros, so that n times it is exact.
+  const V r = hn::NegMulAdd(n, set(-2.12194440e-4f), hn::NegMulAdd(n, set(0.693359375f), clamped));
+  V series = set(1.0f / 5040);
+  series = hn::MulAdd(series, r, set(1.0f / 720));
+  series = hn::MulAdd(series, r, set(1.0f / 120));
+  series = hn::MulAdd(series, r, set(1.0f / 24));
+  series = hn::MulAdd(series, r, set(1.0f / 6));
+  series = hn::MulAdd(series, r, set(0.5f));
+  const V value = hn::MulAdd(hn::Mul(series, r), r, hn::Add(r, set(1.0f)));
+  // In two steps: 2^n itself may be too large or too small for a normal number.
+  const auto whole = hn::ConvertTo(DI32(), n);
+  const auto half = hn::ShiftRight<1>(whole);
+  const V scaled = hn::Mul(hn::Mul(value, power_of_two(half)), power_of_two(hn::Sub(whole, half)));
+  return hn::IfThenElse(hn::IsNaN(x), x, scaled);
+}
+
+/// 1 / (1 + e^-x).
+HWY_INLINE V sigmoid(V x) { return hn::Div(set(1.0f), hn::Add(set(1.0f), exp(hn::Neg(x)))); }
+
+/// e^(-x^2 / 2), accurate where the square is large: the rounding error of x^2 is carried along.
+HWY_INLINE V gaussian(V x) {
+  const V bounded = hn::Min(hn::Max(x, set(-20.0f)), set(20.0f));
+  const V square = hn::Mul(bounded, bounded);
+  const V lost = hn::MulSub(bounded, bounded, square);
+  const V value = exp(hn::Mul(square, set(-0.5f)));
+  const V corrected = hn::NegMulAdd(hn::Mul(lost, set(0.5f)), value, value);
+  return hn::IfThenElse(hn::IsNaN(x), x, corrected);
+}
+
+/// Standard normal distribution Phi(x), accurate in the lower tail too, given g = gaussian(x).
+/// With a = |x| and t = (a - 3) / (a + 3): Phi(-a) = g P(t) / (a + 3), where P is the Chebyshev fit of degree 10 to
+/// (a + 3) e^(a^2/2) erfc(a / sqrt 2) / 2 over 0 <= a <= 14.5 (relative error below 4e-9; beyond, g is 0).
+HWY_INLINE V normal_cdf(V x, V g) {
+  const V a = hn::Min(hn::Abs(x), set(14.5f));
+  const V scale = hn::Div(set(1.0f), hn::Add(a, set(3.0f)));
+  const V t = hn::Mul(hn::Sub(a, set(3.0f)), scale);
+  V p = set(5.53559662954e-5f);
+  p = hn::MulAdd(p, t, set(0.000133125908751f));
+  p = hn::MulAdd(p, t, set(-0.00024458266635f));
+  p = hn::MulAdd(p, t, set(-0.0010342220593f));
+  p = hn::MulAdd(p, t, set(0.00102413571102f));
+  p = hn::MulAdd(p, t, set(0.0069698131313f));
+  p = hn::MulAdd(p, t, set(-0.010462293756f));
+  p = hn::MulAdd(p, t, set(-0.0472627452759f));
+  p = hn::MulAdd(p, t, set(0.230017677663f));
+  p = hn::MulAdd(p, t, set(-0.50933198954f));
+  p = hn::MulAdd(p, t, set(0.729083690696f));
+  const V lower = hn::Mul(g, hn::Mul(p, scale));
+  return hn::IfThenElse(hn::Lt(x, zero()), lower, hn::Sub(set(1.0f), lower));
+}
+
+}  // namespace owlet::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
