@@ -111,6 +111,9 @@ class WordMap {
     return slot.value;
   }
 
+  /// The 32-bit hash that the table uses.
+  static uint32_t hash_of(std::string_view word) { return Key(word).hash; }
+
   /// Calls visit(word, value) for every entry, in the order of the table.
   template <typename Visit>
   void for_each(Visit&& visit) const {

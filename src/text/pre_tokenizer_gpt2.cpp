@@ -90,6 +90,17 @@ class Gpt2PreTokenizer final : public PreTokenizer {
       begin = end;
     }
   }
+
+  // No alternative of the expression crosses from a line feed to a letter: white space before a word keeps at most its
+  // last character apart, and only a space or an apostrophe can open a word.
+  size_t safe_cut(std::string_view text, size_t from) const override {
+    for (size_t place = text.find('\n', from); place != std::string_view::npos; place = text.find('\n', place + 1)) {
+      if (place + 1 >= text.size()) break;
+      const auto next = static_cast<uint8_t>(text[place + 1]);
+      if (next < 128 && kAsciiClasses[next] == CharClass::letter) return place + 1;
+    }
+    return text.size();
+  }
 };
 
 }  // namespace
