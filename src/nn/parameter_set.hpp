@@ -57,7 +57,9 @@ class ParameterSet {
 
   std::deque<Parameter>& all() { return parameters_; }
   const std::deque<Parameter>& all() const { return parameters_; }
+  /// Null where there is none.
   Parameter* find(std::string_view name);
+  const Parameter* find(std::string_view name) const;
   const ParameterStorage& storage() const { return storage_; }
   int64_t num_elements() const;
 
@@ -65,6 +67,7 @@ class ParameterSet {
   /// threads.
   void initialize(Context& ctx, uint64_t seed);
   /// Sets one parameter from values of any floating type, rounded as needed (master and compute copy).
+  /// Throws Error invalid_argument naming the parameter and both shapes.
   void load(Context& ctx, Parameter& parameter, const Tensor& host_values);
   /// Refreshes the compute copies from the master weights.
   void refresh_compute_copies(Context& ctx);

@@ -1,0 +1,114 @@
+#include "nn/parameter_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "nn/host_convert.hpp"
+#include "ops/any_op.hpp"
+
+namespace owlet {
+
+namespace {
+
+/// Master weights and gradients are f64 in a model that computes in f64, else f32.
+DType master_type(const ParameterStorage& storage) {
+  return storage.compute_type == DType::f64 ? DType::f64 : DType::f32;
+}
+
+void fill(Context& ctx, const Tensor& target, const Parameter& parameter, uint64_t seed) {
+  switch (parameter.initialization.kind) {
+    case Initialization::Kind::zeros:
+      return ctx.run(op::Fill{target, 0.0f});
+    case Initialization::Kind::ones:
+      return ctx.run(op::Fill{target, 1.0f});
+    case Initialization::Kind::normal:
+      return ctx.run(op::FillNormal{target, 0.0f, parameter.initialization.deviation, seed, stream_id(parameter.name)});
+  }
+}
+
+void refresh(Context& ctx, const Parameter& parameter) {
+  if (!parameter.value.defined() || parameter.value.key() == parameter.compute.key()) return;
+  ctx.run(op::Cast{parameter.value, parameter.compute});
+}
+
+}  // namespace
+
+Parameter& ParameterSet::add(Context& ctx, std::string name, const Shape& shape, Initialization initialization) {
+  check(find(name) == nullptr, ErrorKind::internal, "parameter '{}' is there already", name);
+  Parameter& parameter = parameters_.emplace_back();
+  parameter.name = std::move(name);
+  parameter.shape = shape;
+  parameter.initialization = initialization;
+  parameter.decays = shape.rank() >= 2;
+  const DType master = master_type(storage_);
+  const bool has_compute_copy = shape.rank() >= 2 && storage_.compute_type != master;
+  if (!has_compute_copy || storage_.keeps_master) parameter.value = ctx.empty(shape, master, MemoryKind::weights);
+  parameter.compute = has_compute_copy ? ctx.empty(shape, storage_.compute_type, MemoryKind::weights) : parameter.value;
+  return parameter;
+}
+
+Parameter* ParameterSet::find(std::string_view name) {
+  const auto found = std::ranges::find(parameters_, name, &Parameter::name);
+  return found == parameters_.end() ? nullptr : &*found;
+}
+
+const Parameter* ParameterSet::find(std::string_view name) const { return const_cast<ParameterSet*>(this)->find(name); }
+
+int64_t ParameterSet::num_elements() const {
+  int64_t count = 0;
+  for (const Parameter& parameter : parameters_) count += parameter.shape.num_elements();
+  return count;
+}
+
+void ParameterSet::initialize(Context& ctx, uint64_t seed) {
+  for (const Parameter& parameter : parameters_) {
+    fill(ctx, parameter.value.defined() ? parameter.value : parameter.compute, parameter, seed);
+    refresh(ctx, parameter);
+  }
+}
+
+void ParameterSet::load(Context& ctx, Parameter& parameter, const Tensor& host_values) {
+  check(host_values.shape() == parameter.shape, ErrorKind::invalid_argument, "{}: values of shape {} for shape {}",
+        parameter.name, to_string(host_values.shape()), to_string(parameter.shape));
+  const Tensor& target = parameter.value.defined() ? parameter.value : parameter.compute;
+  const Tensor rounded = convert_on_host(host_values, target.dtype());
+  ctx.backend().write(target, rounded.bytes());
+  refresh(ctx, parameter);
+}
+
+void ParameterSet::refresh_compute_copies(Context& ctx) {
+  for (const Parameter& parameter : parameters_) refresh(ctx, parameter);
+}
+
+void ParameterSet::allocate_gradients(Context& ctx) {
+  for (Parameter& parameter : parameters_) {
+    if (!parameter.is_trainable || parameter.gradient.defined()) continue;
+    parameter.gradient = ctx.empty(parameter.shape, master_type(storage_), MemoryKind::gradients);
+    parameter.gradient_is_written = false;
+  }
+}
+
+void ParameterSet::begin_step() {
+  for (Parameter& parameter : parameters_) parameter.gradient_is_written = false;
+}
+
+void ParameterSet::zero_unwritten_gradients(Context& ctx) {
+  for (Parameter& parameter : parameters_) {
+    if (!parameter.gradient.defined() || parameter.gradient_is_written) continue;
+    ctx.run(op::Fill{parameter.gradient, 0.0f});
+    parameter.gradient_is_written = true;
+  }
+}
+
+void ParameterSet::watch_on(Tape& tape) {
+  for (Parameter& parameter : parameters_) {
+    if (!parameter.is_trainable) continue;
+    check(parameter.gradient.defined(), ErrorKind::internal, "{} has no gradient yet: call allocate_gradients first",
+          parameter.name);
+    tape.watch(parameter.compute, parameter.gradient, &parameter.gradient_is_written);
+  }
+}
+
+}  // namespace owlet
