@@ -56,7 +56,8 @@ void Tape::backward(Context& ctx, const Tensor& losses) {
 Tensor Tape::gradient(const Tensor& value) const {
   if (const auto leaf = store_->leaves.find(value.key()); leaf != store_->leaves.end()) return leaf->second.gradient;
   const auto found = store_->gradients.find(value.key());
-  return found == store_->gradients.end() ? Tensor() : found->second;
+  // Views of one memory share one gradient: whoever asks gets it in the shape it knows.
+  return found == store_->gradients.end() ? Tensor() : found->second.reshape(value.shape());
 }
 
 GradientSlot Tape::slot(Context& ctx, const Tensor& value) {
@@ -79,7 +80,7 @@ GradientSlot Tape::slot(Context& ctx, const Tensor& value) {
     ctx.run(op::Cast{gradient, copy});
     gradient = copy;
   }
-  return {gradient, true};
+  return {gradient.reshape(value.shape()), true};
 }
 
 void Tape::pass_gradient(Context& ctx, const Tensor& value, const Tensor& gradient) {
