@@ -22,8 +22,8 @@ class PreTokenizer {
   virtual ~PreTokenizer() = default;
   /// Calls `sink` for each word of `text`; no word is empty.
   virtual void split(std::string_view text, const WordSink& sink) const = 0;
-  /// A place at or after `from` where every text that contains text[0, place + 1) is cut, so that the parts on both
-  /// sides can be split on their own; text.size() where none is known.
+  /// A place at or after `from` where the text can be cut in two so that the words of the parts are the words of the
+  /// whole; text.size() where none is known.
   virtual size_t safe_cut(std::string_view text, size_t from) const = 0;
 };
 

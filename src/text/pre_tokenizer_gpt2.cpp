@@ -1,4 +1,5 @@
 // The GPT-2 splitter as a scanner: one pass, each character looked at a bounded number of times.
+#include <algorithm>
 #include <array>
 
 #include "text/char_class.hpp"
@@ -91,15 +92,23 @@ class Gpt2PreTokenizer final : public PreTokenizer {
     }
   }
 
-  // No alternative of the expression crosses from a line feed to a letter: white space before a word keeps at most its
-  // last character apart, and only a space or an apostrophe can open a word.
+  // Between a character that is no space and white space a word always ends. Looking ahead the expression sees only
+  // whether white space goes on, and it never looks back. (After white space a cut would not do: the run before it
+  // would become the end of a text and be taken whole.)
   size_t safe_cut(std::string_view text, size_t from) const override {
-    for (size_t place = text.find('\n', from); place != std::string_view::npos; place = text.find('\n', place + 1)) {
-      if (place + 1 >= text.size()) break;
-      const auto next = static_cast<uint8_t>(text[place + 1]);
-      if (next < 128 && kAsciiClasses[next] == CharClass::letter) return place + 1;
+    for (size_t place = std::max<size_t>(from, 1); place < text.size(); ++place) {
+      const auto next = static_cast<uint8_t>(text[place]);
+      if (next < 128 && kAsciiClasses[next] == CharClass::space && !ends_with_space(text.substr(0, place)))
+        return place;
     }
     return text.size();
+  }
+
+ private:
+  static bool ends_with_space(std::string_view text) {
+    size_t begin = text.size() - 1;
+    while (begin > 0 && text.size() - begin < 4 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) --begin;
+    return classify_char(text, begin).char_class == CharClass::space;
   }
 };
 
