@@ -13,7 +13,7 @@
 
 namespace owlet {
 
-/// Story number `index` of the collection `seed`: 60 to 120 words in one or more paragraphs, plain ASCII, without
+/// Story number `index` of the collection `seed`: 60 to 130 words in one or more paragraphs, plain ASCII, without
 /// line end at the end. A pure function of its arguments.
 std::string generate_story(uint64_t seed, uint64_t index);
 
