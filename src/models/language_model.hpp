@@ -52,11 +52,14 @@ class LanguageModel {
   virtual Tensor hidden(Context& ctx, const ModelInput& input) = 0;
   /// Weight of the output head, (V, C), as operations read it.
   virtual const Parameter& output_head() const = 0;
+  /// Bias of the output head, (V), or null.
+  virtual const Parameter* output_bias() const { return nullptr; }
 
-  /// Loss of each token in nats, (B, T) f32; targets (B, T) i32 with -1 for "not scored". While recording, gradients of
-  /// gradient_scale * sum of losses are prepared: continue with tape.backward(ctx, losses).
+  /// Loss of each token in nats, (B, T) f32 (f64 in an f64 model); targets (B, T) i32 with -1 for "not scored". While
+  /// recording, gradients of gradient_scale * sum of losses are prepared: continue with tape.backward(ctx, losses).
+  /// Throws Error unsupported for a model with output_bias().
   Tensor losses(Context& ctx, const ModelInput& input, const Tensor& targets, float gradient_scale);
-  /// Scores of the next token in f32, (B, T, V), or (B, 1, V) for the last position only.
+  /// Scores of the next token in f32 (f64 in an f64 model), (B, T, V), or (B, 1, V) for the last position only.
   Tensor logits(Context& ctx, const ModelInput& input, bool last_only);
 
   /// Keys and values for `batch_size` sequences of up to `capacity` tokens, empty.

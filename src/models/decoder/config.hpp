@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "base/json.hpp"
+#include "nn/norm.hpp"
 #include "ops/gelu.hpp"
 #include "ops/rope.hpp"
 
 namespace owlet {
 
-enum class NormKind : uint8_t { rms_norm, layer_norm };
 enum class PositionKind : uint8_t { rope, learned };
 enum class FeedForwardKind : uint8_t { swiglu, gelu };
 /// The Hub's family, which decides config.json and tensor names.
@@ -46,21 +46,27 @@ struct DecoderConfig {
   /// Standard deviation of normal initialisation.
   float initializer_range = 0.02f;
 
-  /// Throws Error invalid_argument naming the field and both values.
+  /// Throws Error invalid_argument naming the field and both values. What passes can be written as the family's
+  /// config.json.
   void check() const;
   int64_t num_parameters() const;
 };
 
+/// The Hub's model_type: "llama", "gpt2", "mistral", "qwen2", "gptj".
 std::string_view to_string(DecoderFamily family);
+/// Throws Error unsupported naming the families that there are.
 DecoderFamily parse_decoder_family(std::string_view name);
 
 /// Defaults of a family (norm, position, biases …); sizes stay 0.
 DecoderConfig family_defaults(DecoderFamily family);
 
-/// A config.json as transformers reads it, rope written in the old and the new spelling; token ids as given (-1: left
-/// out).
+/// A config.json as transformers reads it, rope written in the old and the new spelling. Token ids below 0 are written
+/// as null, because transformers would fill in ids of its own where they are missing. `dtype` is the type of the stored
+/// weights: "float32" or "bfloat16" ("f32" and "bf16" are taken too). Throws what config.check() throws.
 OrderedJson to_hub_config(const DecoderConfig& config, int bos_id, int eos_id, std::string_view dtype);
-/// Reads config.json; unknown model_type or fields that would change the result are refused, naming them.
+/// Reads config.json as transformers does, with its defaults for what is missing. Throws Error corrupt_file (missing or
+/// wrong fields) or unsupported (unknown model_type, or fields that would change the result), naming `source` and
+/// field.
 DecoderConfig from_hub_config(const Json& config, std::string_view source);
 
 }  // namespace owlet
