@@ -15,7 +15,7 @@
 
 namespace owlet {
 
-/// An open run folder. While it lives, no other process can open it. Not thread-safe.
+/// An open run folder. While it lives, nobody else can open it (Error invalid_argument). Not thread-safe.
 class RunFolder {
  public:
   /// Makes a run folder and writes recipe.toml and run.json. Throws Error invalid_argument if `path` holds a run
@@ -23,6 +23,8 @@ class RunFolder {
   /// empty and holds no run is refused either way.
   static RunFolder create(const std::filesystem::path& path, const Recipe& recipe,
                           const std::filesystem::path& data_folder, bool force);
+  /// Throws what create() would throw for `path`, without touching anything.
+  static void check_can_create(const std::filesystem::path& path, bool force);
   /// Opens an existing run. Throws Error not_found naming the file that is missing.
   static RunFolder open(const std::filesystem::path& path);
 
@@ -56,8 +58,5 @@ class RunFolder {
 
 /// Whether `path` holds a run.
 bool is_run_folder(const std::filesystem::path& path);
-/// The model folder to load for generation: a run's best checkpoint (or its latest where none is best), or `path`
-/// itself where it is a model folder. Throws Error not_found.
-std::filesystem::path model_folder_of(const std::filesystem::path& path);
 
 }  // namespace owlet

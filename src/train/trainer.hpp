@@ -9,7 +9,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +28,8 @@ struct TrainingData {
   /// Null: nothing to evaluate on.
   std::unique_ptr<EvaluationStream> validation;
   int64_t vocab_size = 0;
+  /// Text bytes of each token id (0: stands for no text), for bits per byte; may be empty.
+  std::vector<int32_t> token_byte_lengths;
 };
 
 /// Streams over a data folder as the recipe wants them, the training one with a prefetch thread.
@@ -51,9 +53,9 @@ struct StepReport {
   uint64_t epoch = 0;             ///< passes over the data completed
   double seconds = 0;             ///< of this step
   double data_wait_seconds = 0;   ///< of this step, spent waiting for batches
-  double tokens_per_second = 0;   ///< since the last report of the run (mean over its steps)
+  double tokens_per_second = 0;   ///< of this step
   double flops_per_second = 0;    ///< by LanguageModel::training_flops_per_token
-  double seconds_left = 0;        ///< of the run, negative: unknown
+  double seconds_left = -1;       ///< of the run, by its latest steps; negative: unknown
   int64_t consecutive_skips = 0;  ///< this one included
 };
 
@@ -66,6 +68,12 @@ struct EvaluationResult {
   int64_t tokens = 0;        ///< scored
   int64_t bytes = 0;         ///< text they stand for
   double seconds = 0;
+};
+
+/// Sums of an evaluation so far.
+struct EvaluationSums {
+  double nats = 0, text_nats = 0;  ///< of all scored tokens; of those that stand for text
+  int64_t tokens = 0, bytes = 0;
 };
 
 /// What a run is besides weights and moments: with them it determines all later steps.
@@ -84,16 +92,19 @@ class Trainer {
   /// Allocates model, gradients and moments and initialises the weights from recipe.seed.
   /// Throws Error invalid_argument (recipe), out_of_memory.
   Trainer(Backend& backend, const Recipe& recipe, TrainingData data);
-  ~Trainer();
 
   /// One optimizer update over `accumulation` micro-batches. The gradient is the mean over all valid tokens of the
   /// step, clipped once. A loss or gradient norm that is not finite skips the update before any weight is touched;
-  /// the step counts and its batches are consumed. Throws Error internal after skip_limit skips in a row.
+  /// the step counts and its batches are consumed.
   StepReport step();
+  /// Throws Error invalid_argument when the last skip_limit steps were all skipped.
+  void check_skips() const;
 
   /// Mean loss over the validation stream, with sums kept and logits never. Draws no random numbers and touches
   /// neither gradients nor the training stream. Throws Error invalid_argument without validation data.
   EvaluationResult evaluate();
+  /// One batch of it.
+  void evaluate_batch(const Batch& batch, EvaluationSums& sums);
   bool can_evaluate() const { return data_.validation != nullptr; }
 
   const TrainerState& state() const { return state_; }
@@ -103,7 +114,7 @@ class Trainer {
   const Recipe& recipe() const { return recipe_; }
   const DecoderConfig& config() const { return config_; }
   LanguageModel& model() { return *model_; }
-  AdamWOptimizer& optimizer() { return *optimizer_; }
+  AdamWOptimizer& optimizer() { return optimizer_; }
   Backend& backend() { return backend_; }
   /// Seconds since construction that steps spent waiting for data.
   double data_wait_seconds() const { return data_.training->data_wait_seconds(); }
@@ -114,14 +125,18 @@ class Trainer {
     bool is_finite = true;
   };
   MicroBatchResult run_micro_batch(const Batch& batch, float gradient_scale);
-  void finish_step(StepReport& report);
+  MicroBatchResult run_micro_batches(const std::vector<Batch>& batches, int64_t num_valid);
+  void update_weights(StepReport& report);
+  ModelInput upload(Context& ctx, const Batch& batch) const;
+  /// The first elements of `losses` in host memory, until the next call.
+  std::span<const float> read_losses(const Tensor& losses);
 
   Backend& backend_;
   Recipe recipe_;
   DecoderConfig config_;
   TrainingData data_;
   std::unique_ptr<LanguageModel> model_;
-  std::unique_ptr<AdamWOptimizer> optimizer_;
+  AdamWOptimizer optimizer_;
   TrainerState state_;
   std::vector<float> host_losses_;
 };

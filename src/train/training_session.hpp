@@ -13,10 +13,27 @@
 #include <string>
 #include <vector>
 
+#include "text/tokenizer.hpp"
 #include "train/recipe.hpp"
 #include "train/trainer.hpp"
 
 namespace owlet {
+
+/// A text to be written with the model as it is now.
+struct SampleRequest {
+  LanguageModel& model;
+  Context& ctx;
+  const Tokenizer& tokenizer;
+  std::string prompt;
+  int64_t max_tokens = 0;
+  int64_t step = 0;
+};
+
+/// A text written on the way.
+struct WrittenSample {
+  int64_t step = 0;
+  std::string prompt, text;
+};
 
 /// What to run and whom to tell. Callbacks come on the calling thread, between steps; empty ones are not called.
 struct TrainingSession {
@@ -34,17 +51,12 @@ struct TrainingSession {
   /// After every step.
   std::function<void(const StepReport&)> on_step;
   std::function<void(const EvaluationResult&)> on_evaluation;
-  struct Sample {
-    int64_t step = 0;
-    std::string prompt, text;
-  };
-  std::function<void(const Sample&)> on_sample;
+  std::function<void(const WrittenSample&)> on_sample;
   /// Things a person should know: where a run continues, a skipped step, a broken checkpoint. Also in log.txt.
   std::function<void(const std::string&)> on_message;
-  /// Continues `prompt` by up to `max_tokens` tokens; supplied by whoever can generate. Empty: no samples.
-  std::function<std::string(LanguageModel& model, Context& ctx, const std::string& prompt, int64_t max_tokens)>
-      write_sample;
-  /// Asked between steps; true: write a checkpoint and return with is_interrupted.
+  /// Continues a prompt; supplied by whoever can generate. Empty: no samples.
+  std::function<std::string(const SampleRequest&)> write_sample;
+  /// Asked between steps; true: write a checkpoint and return with is_interrupted set.
   std::function<bool()> should_stop;
 };
 

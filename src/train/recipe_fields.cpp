@@ -1,0 +1,101 @@
+#include "train/recipe_fields.hpp"
+
+namespace owlet {
+namespace {
+
+/// A choice among values of an enumeration (or any comparable type), spelled by `words` in the same order.
+template <typename T>
+RecipeChoice choice(T& value, std::vector<std::string_view> words, std::vector<T> values) {
+  const auto get = [&value, values] {
+    size_t index = 0;
+    while (index + 1 < values.size() && values[index] != value) ++index;
+    return index;
+  };
+  const auto set = [&value, values](size_t index) { value = values[index]; };
+  return {std::move(words), get, set};
+}
+
+RecipeChoice family_choice(DecoderFamily& family) {
+  const std::vector<DecoderFamily> families{DecoderFamily::llama, DecoderFamily::gpt2, DecoderFamily::mistral,
+                                            DecoderFamily::qwen2, DecoderFamily::gptj};
+  std::vector<std::string_view> words;
+  for (const DecoderFamily each : families) words.push_back(to_string(each));
+  return choice(family, words, families);
+}
+
+}  // namespace
+
+std::string_view to_string(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::cosine:
+      return "cosine";
+    case ScheduleKind::wsd:
+      return "wsd";
+    case ScheduleKind::constant:
+      return "constant";
+  }
+  return "?";
+}
+
+std::vector<RecipeField> recipe_fields(Recipe& r) {
+  return {
+      {"", "description", &r.description},
+      {"", "seed", &r.seed},
+
+      {"model", "family", family_choice(r.model.family)},
+      {"model", "width", &r.model.width},
+      {"model", "layers", &r.model.layers},
+      {"model", "heads", &r.model.heads},
+      {"model", "kv_heads", &r.model.kv_heads},
+      {"model", "feed_forward", &r.model.feed_forward},
+      {"model", "context", &r.model.context},
+      {"model", "tied", &r.model.tied},
+      {"model", "rope_theta", &r.model.rope_theta},
+      {"model", "window", &r.model.window},
+      {"model", "initializer_range", &r.model.initializer_range},
+
+      {"data", "batch", &r.data.batch},
+      {"data", "accumulation", &r.data.accumulation},
+      {"data", "cross_documents", &r.data.cross_documents},
+      {"data", "seed", &r.data.seed},
+
+      {"optimizer", "learning_rate", &r.optimizer.learning_rate},
+      {"optimizer", "beta1", &r.optimizer.beta1},
+      {"optimizer", "beta2", &r.optimizer.beta2},
+      {"optimizer", "eps", &r.optimizer.eps},
+      {"optimizer", "weight_decay", &r.optimizer.weight_decay},
+      {"optimizer", "clip", &r.optimizer.clip},
+      {"optimizer", "skip_limit", &r.optimizer.skip_limit},
+
+      {"schedule", "kind",
+       choice(r.schedule.kind, {"cosine", "wsd", "constant"},
+              {ScheduleKind::cosine, ScheduleKind::wsd, ScheduleKind::constant})},
+      {"schedule", "warmup_steps", &r.schedule.warmup_steps},
+      {"schedule", "min_lr_ratio", &r.schedule.min_lr_ratio},
+      {"schedule", "decay_fraction", &r.schedule.decay_fraction},
+
+      {"horizon", "steps", &r.horizon.steps},
+      {"horizon", "tokens", &r.horizon.tokens},
+      {"horizon", "epochs", &r.horizon.epochs},
+
+      {"compute", "precision", choice(r.compute.precision, {"bf16", "f32"}, {DType::bf16, DType::f32})},
+      {"compute", "attention",
+       choice(r.compute.attention, {"flash", "plain"}, {AttentionKind::flash, AttentionKind::plain})},
+      {"compute", "checkpointing", choice(r.compute.checkpointing, {"off", "block"}, {false, true})},
+      {"compute", "loss_chunk_rows", &r.compute.loss_chunk_rows},
+
+      {"evaluation", "every", &r.evaluation.every},
+      {"evaluation", "batches", &r.evaluation.batches},
+
+      {"sample", "every", &r.sample.every},
+      {"sample", "prompts", &r.sample.prompts},
+      {"sample", "max_tokens", &r.sample.max_tokens},
+
+      {"checkpoint", "every", &r.checkpoint.every},
+      {"checkpoint", "keep", &r.checkpoint.keep},
+
+      {"log", "every", &r.log.every},
+  };
+}
+
+}  // namespace owlet
