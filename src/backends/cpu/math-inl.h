@@ -40,17 +40,25 @@ HWY_INLINE V exp(V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, scaled);
 }
 
-/// 1 / (1 + e^-x).
-HWY_INLINE V sigmoid(V x) { return hn::Div(set(1.0f), hn::Add(set(1.0f), exp(hn::Neg(x)))); }
+/// 1 / (1 + e^-x), as e^x / (1 + e^x) below 0, so that nothing overflows and small results keep their digits.
+HWY_INLINE V sigmoid(V x) {
+  const V e = exp(hn::Neg(hn::Abs(x)));
+  const V one = set(1.0f);
+  return hn::Div(hn::IfThenElse(hn::Lt(x, zero()), e, one), hn::Add(one, e));
+}
 
-/// e^(-x^2 / 2), accurate where the square is large: the rounding error of x^2 is carried along.
+/// e^(-x^2 / 2), accurate where the square is large. With h the upper half of x's digits, h^2 is exact, and
+/// x^2 = h^2 + (x - h)(x + h), whose second term e is below 0.1 wherever the result is not 0.
 HWY_INLINE V gaussian(V x) {
+  const DU32 du;
   const V bounded = hn::Min(hn::Max(x, set(-20.0f)), set(20.0f));
-  const V square = hn::Mul(bounded, bounded);
-  const V lost = hn::MulSub(bounded, bounded, square);
-  const V value = exp(hn::Mul(square, set(-0.5f)));
-  const V corrected = hn::NegMulAdd(hn::Mul(lost, set(0.5f)), value, value);
-  return hn::IfThenElse(hn::IsNaN(x), x, corrected);
+  const V upper = hn::BitCast(DF(), hn::And(hn::BitCast(du, bounded), hn::Set(du, 0xfffff000u)));
+  const V e = hn::Mul(hn::Mul(hn::Sub(bounded, upper), hn::Add(bounded, upper)), set(-0.5f));
+  V series = hn::MulAdd(e, set(1.0f / 24), set(1.0f / 6));
+  series = hn::MulAdd(series, e, set(0.5f));
+  series = hn::MulAdd(series, e, set(1.0f));
+  const V value = exp(hn::Mul(hn::Mul(upper, upper), set(-0.5f)));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::MulAdd(hn::Mul(value, e), series, value));
 }
 
 /// Standard normal distribution Phi(x), accurate in the lower tail too, given g = gaussian(x).
