@@ -198,7 +198,10 @@ void verify_checkpoint(const fs::path& checkpoint) {
     const std::string name = json_get<std::string>(entry, "name", where);
     const uint64_t bytes = json_get<uint64_t>(entry, "bytes", where);
     const std::string crc = json_get<std::string>(entry, "crc32", where);
-    const fs::path path = checkpoint / name;
+    const fs::path relative = fs::path(name).lexically_normal();
+    check(relative.is_relative() && !relative.empty() && *relative.begin() != "..", ErrorKind::corrupt_file,
+          "{}: '{}' is no name of a file in the checkpoint", where, name);
+    const fs::path path = checkpoint / relative;
     check(fs::is_regular_file(path, ignored), ErrorKind::corrupt_file, "'{}' is missing", path.string());
     const MappedFile file(path);
     check(file.size() == bytes, ErrorKind::corrupt_file, "'{}' has {} bytes, {} were written", path.string(),

@@ -38,18 +38,22 @@ std::string build_header(const std::string& where, std::vector<SafetensorsItem>&
     return type_a != type_b ? type_a > type_b : a.name < b.name;
   });
   metadata.try_emplace("format", "pt");
-  OrderedJson header = OrderedJson::object();
-  header["__metadata__"] = metadata;
+  std::string text = fmt::format("{{\"__metadata__\":{}", dump_json(Json(metadata)));
+  std::set<std::string_view> names = {"__metadata__"};
   uint64_t position = 0;
   for (const SafetensorsItem& item : items) {
-    check(item.name != "__metadata__" && !header.contains(item.name), ErrorKind::invalid_argument,
-          "{}: the tensor name '{}' is {}", where, item.name, item.name == "__metadata__" ? "reserved" : "used twice");
+    check(names.insert(item.name).second, ErrorKind::invalid_argument, "{}: the tensor name '{}' is {}", where,
+          item.name, item.name == "__metadata__" ? "reserved" : "used twice");
     const uint64_t bytes = safetensors_tensor_bytes(where, item.name, item.dtype, item.shape);
-    header[item.name] = {{"dtype", item.dtype}, {"shape", item.shape}, {"data_offsets", {position, position + bytes}}};
+    check(position <= UINT64_MAX / 2 - bytes, ErrorKind::invalid_argument, "{}: the tensors need more than 2^63 bytes",
+          where);
+    const OrderedJson entry = {
+        {"dtype", item.dtype}, {"shape", item.shape}, {"data_offsets", {position, position + bytes}}};
+    text += fmt::format(",{}:{}", dump_json(Json(item.name)), dump_json(entry));
     sizes.push_back(bytes);
     position += bytes;
   }
-  std::string text = header.dump();
+  text.push_back('}');
   text.append((kHeaderAlignment - text.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
   check(text.size() <= kMaxSafetensorsHeaderBytes, ErrorKind::unsupported,
         "{}: the header would have {} bytes, the format allows {}", where, text.size(), kMaxSafetensorsHeaderBytes);
