@@ -3,9 +3,9 @@
 #include <exception>
 #include <new>
 
+#include "base/nearest_name.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/near_miss.hpp"
 
 namespace owlet {
 namespace {
@@ -58,7 +58,7 @@ int report_usage_error(const CLI::ParseError& error, const CLI::App& app, Progra
       (dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error))) {
     const bool is_option = unknown.starts_with("-");
     message = fmt::format("{} has no {} '{}'", place, is_option ? "option" : "command", unknown);
-    const std::string near = nearest_word(unknown, is_option ? option_names(*verb) : verb_names(*verb));
+    const std::string near = nearest_name(unknown, is_option ? option_names(*verb) : verb_names(*verb));
     if (!near.empty()) hint = fmt::format("did you mean '{}'? {}", near, hint);
   }
   program.console.error("invalid_argument", message, hint);

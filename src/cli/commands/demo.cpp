@@ -119,7 +119,9 @@ class Demo {
 
   void train_tokenizer() {
     stage(2, fmt::format("Learning a vocabulary of {} tokens from them …", kVocabSize));
-    BpeTrainer trainer({.vocab_size = kVocabSize});
+    BpeTrainerOptions options;
+    options.vocab_size = kVocabSize;
+    BpeTrainer trainer(options);
     TextFileSource source({corpus()});
     for (std::string document; source.next(document);) trainer.add_document(document);
     tokenizer_.emplace(trainer.train().definition);
