@@ -27,9 +27,9 @@ struct BpeTrainerOptions {
   /// Pairs that occur less often are not merged.
   int64_t min_frequency = 2;
   std::vector<std::string> special_tokens = {std::string(kEndOfText)};
-  WordCounterOptions words;
+  WordCounterOptions words = {};
   /// Called now and then with the tokens made so far and the tokens wanted.
-  std::function<void(int32_t num_tokens, int32_t target)> on_progress;
+  std::function<void(int32_t num_tokens, int32_t target)> on_progress = {};
 };
 
 struct BpeTrainingResult {

@@ -119,7 +119,7 @@ void Tokenizer::State::set_fingerprint() {
       hash.add(uint64_t{1} | uint64_t{token->is_special} << 1 | uint64_t{token->is_single_word} << 2 |
                uint64_t{token->strips_left} << 3 | uint64_t{token->strips_right} << 4);
     } else {
-      hash.add(definition.vocab[id]);
+      hash.add(id < definition.vocab.size() ? std::string_view(definition.vocab[id]) : std::string_view());
       hash.add(uint64_t{0});
     }
   }
