@@ -185,22 +185,6 @@ class QueryBlock {
   int32_t key_begin_ = 0, key_end_ = 0;
 };
 
-/// sums = sums * scale + weights times `num_keys` rows of v.
-template <typename T>
-void add_weighted_rows(const float* weights, const T* values, size_t stride, size_t num_keys, size_t size, float scale,
-                       float* sums) {
-  for_each_vector(size, [&](size_t d, auto lanes) HWY_ATTR {
-    V even = hn::Mul(load(lanes, sums + d), set(scale)), odd = zero();
-    size_t key = 0;
-    for (; key + 2 <= num_keys; key += 2) {
-      even = hn::MulAdd(set(weights[key]), load(lanes, values + key * stride + d), even);
-      odd = hn::MulAdd(set(weights[key + 1]), load(lanes, values + (key + 1) * stride + d), odd);
-    }
-    if (key < num_keys) even = hn::MulAdd(set(weights[key]), load(lanes, values + key * stride + d), even);
-    store(lanes, hn::Add(even, odd), sums + d);
-  });
-}
-
 /// One query against all its keys.
 template <typename T>
 void attend_row(const op::Attention& op, const AttentionSizes& sizes, int64_t b, int64_t kh, int64_t row) {

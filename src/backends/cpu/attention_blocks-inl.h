@@ -166,6 +166,40 @@ void multiply_rows(LeftFactor<kIsTransposed> a, const float* b, size_t b_stride,
   }
 }
 
+/// sums = sums * scale + weights times `num_keys` rows of v.
+template <typename T>
+void add_weighted_rows(const float* weights, const T* values, size_t stride, size_t num_keys, size_t size, float scale,
+                       float* sums) {
+  for_each_vector(size, [&](size_t d, auto lanes) HWY_ATTR {
+    V even = hn::Mul(load(lanes, sums + d), set(scale)), odd = zero();
+    size_t key = 0;
+    for (; key + 2 <= num_keys; key += 2) {
+      even = hn::MulAdd(set(weights[key]), load(lanes, values + key * stride + d), even);
+      odd = hn::MulAdd(set(weights[key + 1]), load(lanes, values + (key + 1) * stride + d), odd);
+    }
+    if (key < num_keys) even = hn::MulAdd(set(weights[key]), load(lanes, values + key * stride + d), even);
+    store(lanes, hn::Add(even, odd), sums + d);
+  });
+}
+
+/// Leaves a row of a gradient in the tensor behind the slot: factor * row, or that added to what is there.
+template <typename T>
+HWY_INLINE void store_row(const float* row, size_t size, float factor, bool is_added, T* target) {
+  for_each_vector(size, [&](size_t d, auto lanes) HWY_ATTR {
+    V value = hn::Mul(load(lanes, row + d), set(factor));
+    if (is_added) value = hn::Add(value, load(lanes, target + d));
+    store(lanes, value, target + d);
+  });
+}
+
+inline void store_row(const float* row, size_t size, float factor, const GradientSlot& slot, int64_t offset) {
+  if (slot.tensor.dtype() == DType::bf16) {
+    store_row(row, size, factor, slot.accumulate, slot.tensor.data<bf16>() + offset);
+  } else {
+    store_row(row, size, factor, slot.accumulate, slot.tensor.data<float>() + offset);
+  }
+}
+
 }  // namespace owlet::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

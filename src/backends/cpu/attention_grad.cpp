@@ -46,24 +46,6 @@ struct GradientScratch {
 HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
 
-/// Leaves a row of a gradient in the tensor behind the slot: factor * row, or that added to what is there.
-template <typename T>
-HWY_INLINE void store_row(const float* row, size_t size, float factor, bool is_added, T* target) {
-  for_each_vector(size, [&](size_t d, auto lanes) HWY_ATTR {
-    V value = hn::Mul(load(lanes, row + d), set(factor));
-    if (is_added) value = hn::Add(value, load(lanes, target + d));
-    store(lanes, value, target + d);
-  });
-}
-
-void store_row(const float* row, size_t size, float factor, const GradientSlot& slot, int64_t offset) {
-  if (slot.tensor.dtype() == DType::bf16) {
-    store_row(row, size, factor, slot.accumulate, slot.tensor.data<bf16>() + offset);
-  } else {
-    store_row(row, size, factor, slot.accumulate, slot.tensor.data<float>() + offset);
-  }
-}
-
 /// The work on one chunk of key blocks of one key/value head.
 template <typename T>
 class GradientChunk {
