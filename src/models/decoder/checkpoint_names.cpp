@@ -286,6 +286,14 @@ void export_weights(Context& ctx, const DecoderConfig& config, const ParameterSe
   }
 }
 
+Tensor export_weight(Context& ctx, const DecoderConfig& config, const ParameterSet& parameters, DType dtype,
+                     std::string_view name) {
+  const std::vector<HubTensor> list = HubNames(config).collect();
+  const auto found = std::ranges::find(list, name, &HubTensor::name);
+  check(found != list.end(), ErrorKind::invalid_argument, "the model has no weights '{}'", name);
+  return export_one(ctx, config, parameters, *found, dtype);
+}
+
 std::vector<NamedShape> exported_shapes(const DecoderConfig& config) {
   std::vector<NamedShape> shapes;
   for (const HubTensor& tensor : HubNames(config).collect()) shapes.push_back({tensor.name, hub_shape(config, tensor)});

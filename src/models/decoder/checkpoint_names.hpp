@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/decoder/config.hpp"
@@ -30,6 +31,10 @@ using TensorFetch = std::function<Tensor(const std::string& name)>;
 /// f64 too). A tied head is left out. Memory: one tensor at a time is handed to `sink`.
 void export_weights(Context& ctx, const DecoderConfig& config, const ParameterSet& parameters, DType dtype,
                     const std::function<void(const NamedTensor&)>& sink);
+/// One of those tensors by its Hub name, for writers that have an order of their own. Throws Error invalid_argument for
+/// a name the model does not have.
+Tensor export_weight(Context& ctx, const DecoderConfig& config, const ParameterSet& parameters, DType dtype,
+                     std::string_view name);
 /// Names and shapes that export_weights will hand out, in order: for writers that need the header first.
 std::vector<NamedShape> exported_shapes(const DecoderConfig& config);
 
