@@ -7,9 +7,9 @@ namespace {
 // Openings with a child; each ends with a space.
 constexpr std::string_view kOpening =
     "[{@once} a [little|young|small] {girl} named {name}. [{He} [loved|liked] to [play|laugh|sing|run|dance]. "
-    "|{He} lived in a [small|white] house [near|beside] the {place}. |{He} was very {trait}. ||]|{@once} a {trait} "
+    "|{He} lived in a [small|quiet] house [near|beside] the {place}. |{He} was very {trait}. ||]|{@once} a {trait} "
     "{girl} named {name}. |{name} was a [{trait}|little|young] {girl}[ who loved to [play|run|sing]| who lived "
-    "near the {place}|]. |In a [small|little|white] house [near|beside] the {place} lived a {girl} named {name}. ]";
+    "near the {place}|]. |In a [small|little|quiet] house [near|beside] the {place} lived a {girl} named {name}. ]";
 
 constexpr std::string_view kOnce =
     "[Once upon a time, there was|Once upon a time, there lived|Once there was|There once was|Long ago, there was]";

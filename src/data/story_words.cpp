@@ -109,10 +109,10 @@ constexpr string_view kPlaces[] = {
     "park",   "There were many trees and a long slide.",  //
     "garden", "The flowers smelled sweet.",               //
     "forest", "The birds sang in the trees.",             //
-    "field",  "The grass was tall and green.",            //
+    "field",  "The grass was tall and soft.",             //
     "hill",   "From the top, you could see very far.",    //
     "farm",   "There were cows and hens.",                //
-    "lake",   "The water was clear and blue.",
+    "lake",   "The water was clear and still.",
 };
 
 constexpr string_view kWeatherKeys[] = {"weather"};
