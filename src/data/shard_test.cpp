@@ -47,6 +47,18 @@ class ShardTest : public testing::Test {
     file.write(reinterpret_cast<const char*>(&crc), 4);
   }
 
+  /// A shard of one document of zeros that takes no room on the disk; empty where the file system has no holes.
+  fs::path write_sparse(uint64_t num_tokens) {
+    const fs::path path = write({{5, 6, 7}}, 100, 99);
+    std::error_code error;
+    fs::resize_file(path, 128 + 2 * num_tokens + 8, error);
+    if (error) return {};
+    patch(path, 128 + 8, uint64_t{0});  // where the index was
+    patch(path, 40, num_tokens);
+    patch(path, 72, 128 + 2 * num_tokens);
+    return path;
+  }
+
   static std::string message_of(const fs::path& path, bool verify = false) {
     try {
       const ShardReader shard(path);
@@ -203,15 +215,10 @@ TEST_F(ShardTest, SequenceRefusesMixedTokenizers) {
 
 // Token offsets beyond 2^32: a file of 4.5 GB with holes.
 TEST_F(ShardTest, ReadsTheLastWindowBehindFourGigabytes) {
-  const fs::path path = write({{5, 6, 7}}, 100, 99);
   const uint64_t num_tokens = uint64_t{9} << 28;  // 4.5 GiB of two bytes each
-  std::error_code error;
-  fs::resize_file(path, 128 + 2 * num_tokens + 8, error);
-  if (error) GTEST_SKIP() << "no sparse files here: " << error.message();
-  patch(path, 128 + 8, uint64_t{0});  // the old index
-  patch(path, 128 + 2 * num_tokens - 4, uint32_t{42 | 43 << 16});
-  patch(path, 40, num_tokens);
-  patch(path, 72, 128 + 2 * num_tokens);
+  const fs::path path = write_sparse(num_tokens);
+  if (path.empty()) GTEST_SKIP() << "no sparse files here";
+  patch(path, 128 + 2 * num_tokens - 4, uint32_t{42 | 43 << 16}, false);
   std::vector<ShardReader> shards;
   shards.emplace_back(path);
   const TokenSequence sequence(std::move(shards));
@@ -219,6 +226,30 @@ TEST_F(ShardTest, ReadsTheLastWindowBehindFourGigabytes) {
   sequence.copy_tokens(num_tokens - 4, 4, tokens.data());
   EXPECT_EQ(tokens, (Tokens{0, 0, 42, 43}));
   EXPECT_THROW(sequence.copy_tokens(num_tokens - 3, 4, tokens.data()), Error);
+}
+
+uint64_t resident_bytes() {
+  std::ifstream status("/proc/self/statm");
+  uint64_t total_pages = 0, resident_pages = 0;
+  status >> total_pages >> resident_pages;
+  return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_F(ShardTest, LongReadingKeepsResidentMemoryFlat) {
+  const uint64_t num_tokens = uint64_t{200} << 20;  // 400 MiB
+  const fs::path path = write_sparse(num_tokens);
+  if (path.empty() || resident_bytes() == 0) GTEST_SKIP() << "no sparse files, or no /proc here";
+  std::vector<ShardReader> shards;
+  shards.emplace_back(path);
+  const TokenSequence sequence(std::move(shards));
+  Tokens window(1024);
+  const uint64_t before = resident_bytes();
+  uint64_t most = before;
+  for (uint64_t i = 0; i < 50000; ++i) {
+    sequence.copy_tokens(i * 4096, 1024, window.data());  // a new page or two each time
+    if (i % 1000 == 0) most = std::max(most, resident_bytes());
+  }
+  EXPECT_LE(most, before + (uint64_t{64} << 20));
 }
 
 }  // namespace
