@@ -2,36 +2,11 @@
 #include <cmath>
 #include <vector>
 
-#include "backends/reference/kernels.hpp"
-#include "base/error.hpp"
+#include "backends/reference/attention_layout.hpp"
 
 namespace owlet::reference {
 
 namespace {
-
-/// The keys [first, last] that one query sees.
-struct VisibleKeys {
-  int64_t first, last;
-};
-
-VisibleKeys visible_keys(const Tensor& document_starts, const Tensor& kv_lengths, int64_t window, int64_t b, int64_t t,
-                         int64_t T, int64_t S) {
-  int64_t last = t;
-  if (kv_lengths.defined()) {
-    const int64_t length = i32(kv_lengths)[b];
-    check(length >= T && length <= S, ErrorKind::invalid_argument,
-          "attention: kv_lengths[{}] is {}, expected {} (queries) to {} (cache size)", b, length, T, S);
-    last = length - T + t;
-  }
-  int64_t first = 0;
-  if (document_starts.defined()) {
-    first = i32(document_starts)[b * T + t];
-    check(first >= 0 && first <= last, ErrorKind::invalid_argument,
-          "attention: document_starts[{}, {}] is {}, expected 0 to {}", b, t, first, last);
-  }
-  if (window > 0) first = std::max(first, last - window + 1);
-  return {first, last};
-}
 
 double dot(const double* a, const double* b, int64_t size) {
   double sum = 0;
@@ -39,29 +14,9 @@ double dot(const double* a, const double* b, int64_t size) {
   return sum;
 }
 
-/// Sizes, and where the row of one (batch, time, head) begins in q-like and k-like tensors.
-struct Layout {
-  int64_t B, T, H, D, S, K;
-
-  Layout(const Tensor& q, const Tensor& k)
-      : B(q.dim(0)), T(q.dim(1)), H(q.dim(2)), D(q.dim(3)), S(k.dim(1)), K(k.dim(2)) {}
-  int64_t query(int64_t b, int64_t t, int64_t h) const { return ((b * T + t) * H + h) * D; }
-  int64_t key(int64_t b, int64_t s, int64_t h) const { return ((b * S + s) * K + h / (H / K)) * D; }
-  int64_t statistic(int64_t b, int64_t h, int64_t t) const { return (b * H + h) * T + t; }
-
-  template <typename Body>
-  void for_each_query(Body body) const {
-    for (int64_t b = 0; b < B; ++b) {
-      for (int64_t h = 0; h < H; ++h) {
-        for (int64_t t = 0; t < T; ++t) body(b, h, t);
-      }
-    }
-  }
-};
-
 /// Probabilities of the visible keys of one query and the log of their sum; NaN where a score is not finite.
 template <typename Op>
-double softmax_row(const Op& op, const Layout& at, VisibleKeys keys, int64_t b, int64_t h, int64_t t,
+double softmax_row(const Op& op, const AttentionLayout& at, VisibleKeys keys, int64_t b, int64_t h, int64_t t,
                    std::vector<double>& probabilities) {
   probabilities.clear();
   double largest = -INFINITY;
@@ -77,7 +32,7 @@ double softmax_row(const Op& op, const Layout& at, VisibleKeys keys, int64_t b, 
 }
 
 template <typename Op>
-void add_values(const Op& op, const Layout& at, VisibleKeys keys, int64_t b, int64_t h, int64_t t,
+void add_values(const Op& op, const AttentionLayout& at, VisibleKeys keys, int64_t b, int64_t h, int64_t t,
                 const std::vector<double>& probabilities) {
   double* y = f64(op.y) + at.query(b, t, h);
   std::fill_n(y, at.D, 0.0);
@@ -90,8 +45,8 @@ void add_values(const Op& op, const Layout& at, VisibleKeys keys, int64_t b, int
 
 /// dq, dk, dv of one (query, key) pair, from its probability p and the gradient dS of its score.
 template <typename Op>
-void add_pair_gradients(const Op& op, const Layout& at, int64_t query, int64_t key, double p, double dS, double* dq,
-                        double* dk, double* dv) {
+void add_pair_gradients(const Op& op, const AttentionLayout& at, int64_t query, int64_t key, double p, double dS,
+                        double* dq, double* dk, double* dv) {
   for (int64_t d = 0; d < at.D; ++d) {
     if (dq) dq[query + d] += double{op.scale} * dS * f64(op.k)[key + d];
     if (dk) dk[key + d] += double{op.scale} * dS * f64(op.q)[query + d];
@@ -102,7 +57,7 @@ void add_pair_gradients(const Op& op, const Layout& at, int64_t query, int64_t k
 }  // namespace
 
 void run(const op::Attention& op) {
-  const Layout at(op.q, op.k);
+  const AttentionLayout at(op.q, op.k);
   std::vector<double> probabilities;
   at.for_each_query([&](int64_t b, int64_t h, int64_t t) {
     const VisibleKeys keys = visible_keys(op.document_starts, op.kv_lengths, op.window, b, t, at.T, at.S);
@@ -112,7 +67,7 @@ void run(const op::Attention& op) {
 }
 
 void run(const op::AttentionGrad& op) {
-  const Layout at(op.q, op.k);
+  const AttentionLayout at(op.q, op.k);
   double *dq = begin_slot(op.dq), *dk = begin_slot(op.dk), *dv = begin_slot(op.dv);
   at.for_each_query([&](int64_t b, int64_t h, int64_t t) {
     const VisibleKeys keys = visible_keys(op.document_starts, {}, op.window, b, t, at.T, at.S);
@@ -130,7 +85,7 @@ void run(const op::AttentionGrad& op) {
 }
 
 void run(const op::PlainAttention& op) {
-  const Layout at(op.q, op.k);
+  const AttentionLayout at(op.q, op.k);
   std::vector<double> probabilities;
   std::fill_n(f64(op.probabilities), op.probabilities.num_elements(), 0.0);
   at.for_each_query([&](int64_t b, int64_t h, int64_t t) {
@@ -143,7 +98,7 @@ void run(const op::PlainAttention& op) {
 }
 
 void run(const op::PlainAttentionGrad& op) {
-  const Layout at(op.q, op.k);
+  const AttentionLayout at(op.q, op.k);
   double *dq = begin_slot(op.dq), *dk = begin_slot(op.dk), *dv = begin_slot(op.dv);
   std::vector<double> dp(static_cast<size_t>(at.S));
   at.for_each_query([&](int64_t b, int64_t h, int64_t t) {

@@ -1,0 +1,134 @@
+// Error bounds of operations on single elements, and of the sum of squares.
+#include <cmath>
+#include <numbers>
+
+#include "backends/reference/kernels.hpp"
+#include "tests/support/error_bounds.hpp"
+
+namespace owlet::test {
+
+using reference::f64;
+
+namespace {
+
+/// Accuracy that kernels promise for the normal distribution function, lower tail included: 8 units in the last place.
+constexpr double kCdfRoundings = 16;
+
+double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
+
+/// Error of sigmoid(z) where z itself is wrong by `argument_error`: its slope is s (1 - s); the exponential's relative
+/// error acts like an error of z; then a sum and a quotient.
+double sigmoid_error(double s, double argument_error) {
+  return s * (1 - s) * (argument_error + kExpRoundings * kF32Roundoff) + gamma(2.0) * s;
+}
+
+/// 2 z of the tanh form of GELU, for which (1 + tanh z) / 2 = sigmoid(2 z), and its slope.
+double tanh_argument(double x) { return 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x); }
+double tanh_argument_slope(double x) { return 2 * std::sqrt(2 / std::numbers::pi) * (1 + 3 * 0.044715 * x * x); }
+/// The argument is a sum of terms of one sign after five products, constants rounded: 7 roundings.
+double tanh_sigmoid_error(double x) {
+  return sigmoid_error(sigmoid(tanh_argument(x)), gamma(7.0) * std::abs(tanh_argument(x)));
+}
+
+double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+double normal_density(double x) { return std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi); }
+
+template <typename Error>
+ErrorBound per_element(const Tensor& like, Error error_of) {
+  std::vector<double> error = no_error(like);
+  for (int64_t i = 0; i < like.num_elements(); ++i) at(error, i) = error_of(i);
+  return {error};
+}
+
+}  // namespace
+
+ErrorBounds error_bounds(const op::SwiGlu& op, DType) {
+  return {{"y", per_element(op.y, [&](int64_t i) {
+             const double gate = f64(op.gate)[i], s = sigmoid(gate);
+             return std::abs(gate * f64(op.up)[i]) * (sigmoid_error(s, 0) + gamma(2.0) * s);
+           })}};
+}
+
+ErrorBounds error_bounds(const op::SwiGluGrad& op, DType) {
+  const auto dgate = [&](int64_t i) {
+    const double gate = f64(op.gate)[i], s = sigmoid(gate);
+    const double terms = s + std::abs(gate) * s * (1 - s);
+    return std::abs(f64(op.dy)[i] * f64(op.up)[i]) * (sigmoid_error(s, 0) * (1 + std::abs(gate)) + gamma(7.0) * terms);
+  };
+  const auto dup = [&](int64_t i) {
+    const double gate = f64(op.gate)[i], s = sigmoid(gate);
+    return std::abs(f64(op.dy)[i] * gate) * (sigmoid_error(s, 0) + gamma(2.0) * s);
+  };
+  return {{"dgate", per_element(op.dy, dgate)}, {"dup", per_element(op.dy, dup)}};
+}
+
+ErrorBounds error_bounds(const op::Gelu& op, DType) {
+  return {{"y", per_element(op.y, [&](int64_t i) {
+             const double x = f64(op.x)[i];
+             if (op.kind == GeluKind::exact) return std::abs(x) * normal_cdf(x) * gamma(kCdfRoundings + 1);
+             return std::abs(x) * (tanh_sigmoid_error(x) + gamma(2.0) * sigmoid(tanh_argument(x)));
+           })}};
+}
+
+ErrorBounds error_bounds(const op::GeluGrad& op, DType) {
+  return {{"dx", per_element(op.dy, [&](int64_t i) {
+             const double x = f64(op.x)[i], dy = std::abs(f64(op.dy)[i]);
+             if (op.kind == GeluKind::exact) {
+               const double cdf = normal_cdf(x), density_term = std::abs(x) * normal_density(x);
+               return dy * (gamma(kCdfRoundings + 2) * cdf + gamma(kExpRoundings + 6) * density_term);
+             }
+             // slope = s + x s (1 - s) a', a' the slope of the argument.
+             const double s = sigmoid(tanh_argument(x)), factor = std::abs(x) * tanh_argument_slope(x);
+             return dy * (tanh_sigmoid_error(x) * (1 + factor) + gamma(10.0) * (s + factor * s * (1 - s)));
+           })}};
+}
+
+// The sum itself, before it is rounded to the result's type.
+ErrorBounds error_bounds(const op::Add& op, DType) {
+  return {{"y", per_element(op.y, [&](int64_t i) { return kF32Roundoff * std::abs(f64(op.y)[i]); })}};
+}
+
+// The corrections 1 - beta^step are computed in double. The old m is at most |new m| + 2 (1 - beta1) |g| in size after
+// weighting, the old weight at most |new weight| + |update|.
+ErrorBounds error_bounds(const op::AdamW& op, DType) {
+  const double beta1 = double{op.beta1}, step = static_cast<double>(op.step);
+  const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(double{op.beta2}, step);
+  const auto m_size = [&](int64_t i) {
+    return std::abs(f64(op.m)[i]) + 2 * (1 - beta1) * std::abs(f64(op.gradient)[i] * double{op.gradient_scale});
+  };
+  const auto weight_error = [&](int64_t i) {
+    const double root = std::sqrt(f64(op.v)[i] / correction2) + double{op.eps};
+    const double update = double{op.learning_rate} * m_size(i) / correction1 / root;
+    return gamma(3.0) * (std::abs(f64(op.weight)[i]) + update) + gamma(14.0) * update;
+  };
+  ErrorBounds bounds{{"weight", per_element(op.weight, weight_error)},
+                     {"m", per_element(op.m, [&](int64_t i) { return gamma(4.0) * m_size(i); })},
+                     {"v", per_element(op.v, [&](int64_t i) { return gamma(6.0) * f64(op.v)[i]; })}};
+  if (op.compute_copy.defined()) {
+    // The reference's copy is rounded as well.
+    bounds["compute_copy"] = per_element(op.weight, [&](int64_t i) {
+      return weight_error(i) + unit_roundoff(DType::bf16) * std::abs(f64(op.weight)[i]);
+    });
+  }
+  return bounds;
+}
+
+// Rounded once, so exact after rounding.
+ErrorBounds error_bounds(const op::Cast&, DType) { return {{"y", {}}}; }
+ErrorBounds error_bounds(const op::Fill&, DType) { return {{"y", {}}}; }
+
+// mean + deviation * normal in f32, the normal number rounded to f32 before.
+ErrorBounds error_bounds(const op::FillNormal& op, DType) {
+  return {{"y", per_element(op.y, [&](int64_t i) {
+             const double mean = double{op.mean}, y = f64(op.y)[i];
+             return gamma(3.0) * (std::abs(mean) + std::abs(y - mean));
+           })}};
+}
+
+// Squares have no cancellation. Kernels may sum in f32 within blocks of at most 64 terms, and in f64 beyond.
+ErrorBounds error_bounds(const op::SquaredNorm& op, DType) {
+  const double terms = std::min(64.0, static_cast<double>(op.x.num_elements()));
+  return {{"result", {{gamma(terms) * f64(op.result)[0]}}}};
+}
+
+}  // namespace owlet::test
