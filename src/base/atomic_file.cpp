@@ -73,7 +73,7 @@ void flush_tree(const fs::path& folder) {
 /// The name before `mark` in a name `NAME<mark><digits>`; empty where `name` has another form.
 std::string name_before_mark(const std::string& name, std::string_view mark) {
   const size_t at = name.rfind(mark);
-  if (at == std::string::npos || at == 0) return {};
+  if (at == std::string::npos) return {};
   const std::string_view digits = std::string_view(name).substr(at + mark.size());
   const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
   return is_number ? name.substr(0, at) : std::string();

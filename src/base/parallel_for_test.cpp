@@ -64,9 +64,12 @@ TEST(ParallelFor, RethrowsTheLowestRangesExceptionAfterAllHaveEnded) {
   for (const int threads : {1, 2, 4}) {
     const ThreadSetting setting(threads);
     std::atomic<int> num_ended{0};
+    std::atomic<bool> has_higher_thrown{threads == 1};
     try {
       parallel_for(100, 1, [&](int64_t begin, int64_t) {
         ++num_ended;
+        if (begin == 90) has_higher_thrown = true;
+        while (begin == 40 && !has_higher_thrown) std::this_thread::yield();
         check(begin != 90 && begin != 40, ErrorKind::internal, "range {}", begin);
       });
       FAIL() << "no exception";
@@ -79,6 +82,8 @@ TEST(ParallelFor, RethrowsTheLowestRangesExceptionAfterAllHaveEnded) {
 
 TEST(ParallelFor, NestedCallsStayOnTheirThread) {
   const ThreadSetting setting(4);
+  const int previous_levels = omp_get_max_active_levels();
+  omp_set_max_active_levels(2);  // OpenMP itself would nest
   std::atomic<int> total{0}, num_moved{0};
   parallel_for(8, 1, [&](int64_t, int64_t) {
     const auto outer = std::this_thread::get_id();
@@ -87,6 +92,7 @@ TEST(ParallelFor, NestedCallsStayOnTheirThread) {
       if (std::this_thread::get_id() != outer) ++num_moved;
     });
   });
+  omp_set_max_active_levels(previous_levels);
   EXPECT_EQ(total.load(), 80);
   EXPECT_EQ(num_moved.load(), 0);
 }

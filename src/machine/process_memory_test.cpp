@@ -13,7 +13,7 @@ namespace owlet {
 namespace {
 
 constexpr std::string_view kStatus =
-    "Name:\towlet\nVmPeak:\t    9999 kB\nVmHWM:\t    1768 kB\nVmRSS:\t    1700 kB\nVmRSSx:\t 1 kB\nThreads:\t1\n";
+    "Name:\towlet\nVmPeak:\t    9999 kB\nVmHWM:\t    1768 kB\nVmRSSx:\t 1 kB\nVmRSS:\t    1700 kB\nThreads:\t1\n";
 
 TEST(ParseProcessStatus, ReadsSizesInBytes) {
   const ProcessMemory memory = parse_process_status(kStatus);
