@@ -201,7 +201,7 @@ void attend_row(const op::Attention& op, const AttentionSizes& sizes, int64_t b,
   for (int64_t begin = range.first; begin <= range.last; begin += kKeyBlock) {
     const auto num_keys = static_cast<size_t>(std::min(kKeyBlock, range.last + 1 - begin));
     const T* keys = op.k.data<T>() + sizes.key_offset(b, kh, begin);
-    std::fill(scores, scores + kBlock, kLowest);
+    std::fill(scores, scores + kBlock, -std::numeric_limits<float>::infinity());
     for (size_t key = 0; key < num_keys; ++key) {
       scores[key] = sum_over(size, [&](size_t d, auto lanes) HWY_ATTR {
         return hn::Mul(load(lanes, query + d), load(lanes, keys + key * stride + d));

@@ -27,12 +27,13 @@ inline constexpr size_t kTileRows = 4;
 #endif
 static_assert(kTileRows % BlockRanges::kGranule == 0 && kQueryBlock % kTileRows == 0 && kKeyBlock % kTileRows == 0);
 
-/// 2^x within 2 units in the last place for -126 <= x <= 126, 0 below, NaN for NaN; above only finite bits.
+/// 2^x within 2 units in the last place for -126 <= x < 128, 0 below, infinity above, NaN for NaN.
 /// 2^round(x) through the exponent, the rest by the polynomial that interpolates 2^f at the Chebyshev nodes of
 /// [-1/2, 1/2].
 HWY_INLINE V power_of_two_real(V x) {
-  const V n = hn::Round(x);
-  const V f = hn::Sub(x, n);
+  const V bounded = hn::Min(set(128.0f), x);  // in this order: x86 returns the second operand where one is NaN
+  const V n = hn::Round(bounded);
+  const V f = hn::Sub(bounded, n);
   V p = set(1.546144470e-4f);
   p = hn::MulAdd(p, f, set(1.340042818e-3f));
   p = hn::MulAdd(p, f, set(9.618056679e-3f));
@@ -40,9 +41,9 @@ HWY_INLINE V power_of_two_real(V x) {
   p = hn::MulAdd(p, f, set(2.402265092e-1f));
   p = hn::MulAdd(p, f, set(6.931472067e-1f));
   p = hn::MulAdd(p, f, set(1.0f));
-  const auto exponent = hn::ShiftLeft<23>(hn::ConvertTo(DI32(), n));
-  const V value = hn::BitCast(DF(), hn::Add(hn::BitCast(DI32(), p), exponent));
-  return hn::IfThenZeroElse(hn::Lt(x, set(-126.0f)), value);
+  // A product, not a sum of exponents: NaN stays NaN whatever n became.
+  const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(DI32(), n), hn::Set(DI32(), 127)));
+  return hn::IfThenZeroElse(hn::Lt(x, set(-126.0f)), hn::Mul(p, hn::BitCast(DF(), power)));
 }
 
 /// Copies `count` elements to f32, times `factor`, and fills up with zeros to `padded`.
