@@ -120,7 +120,7 @@ TEST_P(OpAccuracy, ShowsWhatIsNotFinite) {
     RandomStream random(2, stream_id(one.name));
     for (DType activation : {DType::f32, DType::bf16}) {
       const AnyOp rounded = round_op(one, activation);
-      poison_inputs(rounded, random);
+      const std::string poison = poison_inputs(rounded, random);
       const TrialSetup setup{activation, 1, false, {}};
       const AnyOp reference = run_reference(rounded, setup);
       OpTrial trial(cpu_under_test(), one, rounded, setup);
@@ -131,7 +131,7 @@ TEST_P(OpAccuracy, ShowsWhatIsNotFinite) {
           if (std::isfinite(element_as_double(expected, i))) continue;
           ASSERT_FALSE(std::isfinite(element_as_double(result, i)))
               << one.name << ", " << setup.describe() << ": " << name << " element " << i << " is "
-              << element_as_double(result, i) << ", expected " << element_as_double(expected, i);
+              << element_as_double(result, i) << ", expected " << element_as_double(expected, i) << " from " << poison;
         }
       }
     }

@@ -88,17 +88,20 @@ AnyOp round_op(const OpCase& one, DType activation) {
   return op;
 }
 
-void poison_inputs(const AnyOp& rounded, RandomStream& random) {
+std::string poison_inputs(const AnyOp& rounded, RandomStream& random) {
   AnyOp op = rounded;
-  std::vector<Tensor> inputs;
+  std::vector<OpField> inputs;
   for (const OpField& field : op_fields(op)) {
     const bool is_read = field.role == FieldRole::input || field.role == FieldRole::state;
-    if (is_read && field.tensor->defined() && is_floating(field.tensor->dtype())) inputs.push_back(*field.tensor);
+    if (is_read && field.tensor->defined() && is_floating(field.tensor->dtype())) inputs.push_back(field);
   }
-  if (inputs.empty()) return;
-  const std::span<double> values = inputs[random.next_below(inputs.size())].span<double>();
-  values[random.next_below(values.size())] =
+  if (inputs.empty()) return "nothing to poison";
+  const OpField& input = inputs[random.next_below(inputs.size())];
+  const std::span<double> values = input.tensor->span<double>();
+  const uint64_t i = random.next_below(values.size());
+  values[i] =
       random.next_below(2) == 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  return fmt::format("{}[{}] = {}", input.name, i, values[i]);
 }
 
 AnyOp with_own_results(const AnyOp& rounded, const TrialSetup& setup) {

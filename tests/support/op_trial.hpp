@@ -33,8 +33,8 @@ DType type_under_test(const OpCase& one, const OpField& field, DType activation)
 
 /// The case in f64, with all its numbers rounded to the types under test; slots hold numbers to add to.
 AnyOp round_op(const OpCase& one, DType activation);
-/// Puts NaN or infinity into a random element of a random floating-point input of a rounded op.
-void poison_inputs(const AnyOp& rounded, RandomStream& random);
+/// Puts NaN or infinity into a random element of a random floating-point input of a rounded op; says what it did.
+std::string poison_inputs(const AnyOp& rounded, RandomStream& random);
 /// A copy of a rounded op with memory of its own for everything that is written, accumulation and wanted slots set.
 AnyOp with_own_results(const AnyOp& rounded, const TrialSetup& setup);
 

@@ -14,9 +14,10 @@ double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 double normal_density(double x) { return std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi); }
 
+/// Twice the argument z of the tanh form and its slope: (1 + tanh z) / 2 = sigmoid(2 z), without cancellation far left.
 constexpr double kCubic = 0.044715;
-double tanh_argument(double x) { return std::sqrt(2 / std::numbers::pi) * (x + kCubic * x * x * x); }
-double tanh_argument_slope(double x) { return std::sqrt(2 / std::numbers::pi) * (1 + 3 * kCubic * x * x); }
+double doubled_argument(double x) { return 2 * std::sqrt(2 / std::numbers::pi) * (x + kCubic * x * x * x); }
+double doubled_argument_slope(double x) { return 2 * std::sqrt(2 / std::numbers::pi) * (1 + 3 * kCubic * x * x); }
 
 }  // namespace
 
@@ -40,7 +41,7 @@ void run(const op::SwiGluGrad& op) {
 void run(const op::Gelu& op) {
   for (int64_t i = 0; i < op.y.num_elements(); ++i) {
     const double x = f64(op.x)[i];
-    f64(op.y)[i] = op.kind == GeluKind::exact ? x * normal_cdf(x) : x / 2 * (1 + std::tanh(tanh_argument(x)));
+    f64(op.y)[i] = op.kind == GeluKind::exact ? x * normal_cdf(x) : x * sigmoid(doubled_argument(x));
   }
 }
 
@@ -53,8 +54,8 @@ void run(const op::GeluGrad& op) {
     if (op.kind == GeluKind::exact) {
       slope = normal_cdf(x) + x * normal_density(x);
     } else {
-      const double t = std::tanh(tanh_argument(x));
-      slope = 0.5 * (1 + t) + x / 2 * (1 - t * t) * tanh_argument_slope(x);
+      const double z = doubled_argument(x);
+      slope = sigmoid(z) + x * sigmoid(z) * sigmoid(-z) * doubled_argument_slope(x);
     }
     dx[i] += f64(op.dy)[i] * slope;
   }
