@@ -20,20 +20,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Full rows of token 0 in one document each.
-class SyntheticStream final : public BatchStream {
+/// The same batch for ever.
+class RepeatingStream final : public BatchStream {
  public:
-  SyntheticStream(int64_t batch_size, int64_t context) {
-    const auto size = static_cast<size_t>(batch_size * context);
-    batch_.batch_size = batch_size;
-    batch_.context = context;
-    batch_.inputs.assign(size, 0);
-    batch_.targets.assign(size, 0);
-    batch_.document_starts.assign(size, 0);
-    batch_.positions.resize(size);
-    for (size_t i = 0; i < size; ++i) batch_.positions[i] = static_cast<int32_t>(i % static_cast<size_t>(context));
-    batch_.num_valid = batch_size * context;
-  }
+  explicit RepeatingStream(Batch batch) : batch_(std::move(batch)) {}
   Batch next() override {
     state_.position += static_cast<uint64_t>(batch_.batch_size);
     return batch_;
@@ -87,8 +77,23 @@ TrainingData make_training_data(const Dataset& dataset, const Recipe& recipe) {
 TrainingData make_synthetic_training_data(const Recipe& recipe, int64_t vocab_size) {
   TrainingData data;
   data.vocab_size = vocab_size;
-  data.training = std::make_unique<SyntheticStream>(recipe.data.batch, recipe.model.context);
+  data.training = std::make_unique<RepeatingStream>(make_synthetic_batch(recipe));
   return data;
+}
+
+Batch make_synthetic_batch(const Recipe& recipe) {
+  const int64_t context = recipe.model.context;
+  const auto size = static_cast<size_t>(recipe.data.batch * context);
+  Batch batch;
+  batch.batch_size = recipe.data.batch;
+  batch.context = context;
+  batch.inputs.assign(size, 0);
+  batch.targets.assign(size, 0);
+  batch.document_starts.assign(size, 0);
+  batch.positions.resize(size);
+  for (size_t i = 0; i < size; ++i) batch.positions[i] = static_cast<int32_t>(i % static_cast<size_t>(context));
+  batch.num_valid = batch.batch_size * context;
+  return batch;
 }
 
 Trainer::Trainer(Backend& backend, const Recipe& recipe, TrainingData data)

@@ -38,6 +38,8 @@ struct TrainingData {
 TrainingData make_training_data(const Dataset& dataset, const Recipe& recipe);
 /// Batches of the same shapes with nothing in them, for planning.
 TrainingData make_synthetic_training_data(const Recipe& recipe, int64_t vocab_size);
+/// One of those batches.
+Batch make_synthetic_batch(const Recipe& recipe);
 
 /// What a step did.
 struct StepReport {
