@@ -26,12 +26,8 @@ struct InstructionSet {
 };
 
 #if HWY_ARCH_X86
-bool dnnl_has_bf16() {
-  // The bits of oneDNN's enumeration grow with what a set can do; avx512_core_bf16 contains those of avx512_core.
-  const auto have = static_cast<int>(dnnl::get_effective_cpu_isa());
-  const auto want = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
-  return (have & want) == want;
-}
+/// Asks the processor: asking oneDNN what it can do would fix its choice for the rest of the process.
+bool processor_has_bf16() { return __builtin_cpu_supports("avx512bf16"); }
 #endif
 
 /// All sets of this processor, best first, whatever has been chosen.
@@ -41,7 +37,7 @@ std::vector<InstructionSet> detect() {
 #if HWY_ARCH_X86
     switch (target) {
       case HWY_AVX3:
-        if (dnnl_has_bf16()) sets.push_back({"avx512_bf16", target, std::nullopt, true});
+        if (processor_has_bf16()) sets.push_back({"avx512_bf16", target, std::nullopt, true});
         sets.push_back({"avx512", target, dnnl::cpu_isa::avx512_core, false});
         break;
       case HWY_AVX2:
