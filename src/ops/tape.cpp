@@ -1,5 +1,7 @@
 #include "ops/tape.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "ops/any_op.hpp"
 
@@ -38,7 +40,7 @@ void Tape::backward(Context& ctx) {
     entries_.pop_back();
     bool gradient_arrived = false;
     for (const Tensor& output : entry.outputs) gradient_arrived |= store_->gradients.contains(output.key());
-    if (gradient_arrived) entry.closure(ctx);
+    if (gradient_arrived) run_closure(ctx, entry.closure);
     for (const Tensor& output : entry.outputs) {
       const auto reachable = store_->reachable.find(output.key());
       if (reachable != store_->reachable.end() && reachable->second) continue;
@@ -46,6 +48,15 @@ void Tape::backward(Context& ctx) {
       if (reachable != store_->reachable.end()) store_->reachable.erase(reachable);
     }
   }
+}
+
+void Tape::run_closure(Context& ctx, const Closure& closure) {
+  is_running_closure_ = true;
+  closure(ctx);
+  is_running_closure_ = false;
+  slots_of_closure_.clear();
+  const std::vector<Extra> extras = std::exchange(extras_of_closure_, {});
+  for (const Extra& extra : extras) pass_gradient(ctx, extra.value, extra.gradient);
 }
 
 void Tape::backward(Context& ctx, const Tensor& losses) {
@@ -61,7 +72,15 @@ Tensor Tape::gradient(const Tensor& value) const {
 }
 
 GradientSlot Tape::slot(Context& ctx, const Tensor& value) {
-  if (const auto leaf = store_->leaves.find(value.key()); leaf != store_->leaves.end()) {
+  const auto leaf = store_->leaves.find(value.key());
+  if (is_running_closure_ && needs_gradient(value) && !slots_of_closure_.insert(value.key()).second) {
+    // One tensor in two places of an op, swiglu(x, x): two slots must not be the same memory.
+    const Tensor extra =
+        ctx.empty(value.shape(), leaf == store_->leaves.end() ? value.dtype() : leaf->second.gradient.dtype());
+    extras_of_closure_.push_back({value, extra});
+    return {extra, false};
+  }
+  if (leaf != store_->leaves.end()) {
     const bool was_written = *leaf->second.is_written;
     *leaf->second.is_written = true;
     return {leaf->second.gradient, was_written};

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "ops/context.hpp"
@@ -59,9 +60,18 @@ class Tape {
     std::vector<Tensor> outputs;
     Closure closure;
   };
+  /// A second gradient of one value from one closure, to be added when the closure has run.
+  struct Extra {
+    Tensor value, gradient;
+  };
+
+  void run_closure(Context& ctx, const Closure& closure);
 
   std::shared_ptr<Store> store_;
   std::vector<Entry> entries_;
+  bool is_running_closure_ = false;
+  std::set<TensorKey> slots_of_closure_;
+  std::vector<Extra> extras_of_closure_;
 };
 
 /// Gradient checkpointing: runs `block` without recording and keeps only x; backward runs it again with recording.

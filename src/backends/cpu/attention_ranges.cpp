@@ -33,7 +33,11 @@ AttentionSizes::AttentionSizes(const Tensor& q, const Tensor& k, const Tensor& s
 }
 
 AttentionSizes::AttentionSizes(const op::Attention& op) : AttentionSizes(op.q, op.k, op.document_starts, op.window) {
-  if (!op.kv_lengths.defined()) return;
+  if (op.kv_lengths.defined()) use_lengths(op);
+  check_documents();
+}
+
+void AttentionSizes::use_lengths(const op::Attention& op) {
   kv_lengths = op.kv_lengths.data<int32_t>();
   for (int64_t b = 0; b < batch; ++b) {
     check(kv_lengths[b] >= tokens && kv_lengths[b] <= keys, ErrorKind::invalid_argument,
@@ -43,10 +47,24 @@ AttentionSizes::AttentionSizes(const op::Attention& op) : AttentionSizes(op.q, o
 }
 
 AttentionSizes::AttentionSizes(const op::AttentionGrad& op)
-    : AttentionSizes(op.q, op.k, op.document_starts, op.window) {}
+    : AttentionSizes(op.q, op.k, op.document_starts, op.window) {
+  check_documents();
+}
 AttentionSizes::AttentionSizes(const op::PlainAttention& op)
-    : AttentionSizes(op.q, op.k, op.document_starts, op.window) {}
+    : AttentionSizes(op.q, op.k, op.document_starts, op.window) {
+  check_documents();
+}
 AttentionSizes::AttentionSizes(const op::PlainAttentionGrad& op) : AttentionSizes(op.q, op.k, {}, 0) {}
+
+void AttentionSizes::check_documents() const {
+  if (document_starts == nullptr) return;
+  for (int64_t i = 0; i < batch * tokens; ++i) {
+    const int64_t position = (kv_lengths ? kv_lengths[i / tokens] - tokens : 0) + i % tokens;
+    check(document_starts[i] >= 0 && document_starts[i] <= position, ErrorKind::invalid_argument,
+          "attention: document_starts[{}, {}] is {}, expected 0 to {}", i / tokens, i % tokens, document_starts[i],
+          position);
+  }
+}
 
 KeyRange visible_keys(const AttentionSizes& sizes, int64_t b, int64_t token) {
   const int64_t last = (sizes.kv_lengths ? sizes.kv_lengths[b] - sizes.tokens : 0) + token;

@@ -30,7 +30,7 @@ struct AttentionSizes {
   const int32_t* document_starts = nullptr;
   const int32_t* kv_lengths = nullptr;
 
-  /// Throws Error invalid_argument for a kv_length outside [tokens, keys].
+  /// Throws Error invalid_argument for a kv_length outside [tokens, keys] or a document that starts behind its token.
   explicit AttentionSizes(const op::Attention& op);
   explicit AttentionSizes(const op::AttentionGrad& op);
   explicit AttentionSizes(const op::PlainAttention& op);
@@ -51,6 +51,8 @@ struct AttentionSizes {
 
  private:
   AttentionSizes(const Tensor& q, const Tensor& k, const Tensor& starts, int64_t key_window);
+  void use_lengths(const op::Attention& op);
+  void check_documents() const;
 };
 
 /// Keys [first, last] that a query sees; a query always sees itself.
