@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <optional>
 #include <queue>
 
 #include "base/error.hpp"
 #include "text/byte_alphabet.hpp"
+#include "text/word_cache.hpp"
 
 namespace owlet {
 
@@ -15,10 +17,16 @@ namespace {
 // Up to this length a scan over all pairs is faster than a heap.
 constexpr size_t kShortWordBytes = 48;
 
+// A number that no other encoder of this process has; never 0.
+uint64_t next_encoder_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 }  // namespace
 
 BpeEncoder::BpeEncoder(const TokenizerDefinition& definition)
-    : merges_(definition.merges.size()), whole_words_(definition.vocab.size()) {
+    : number_(next_encoder_number()), merges_(definition.merges.size()), whole_words_(definition.vocab.size()) {
   WordMap<int32_t> ids(definition.vocab.size());
   for (size_t id = 0; id < definition.vocab.size(); ++id) {
     if (!definition.vocab[id].empty()) ids[definition.vocab[id]] = static_cast<int32_t>(id);
@@ -77,11 +85,20 @@ BpeEncoder::Merge BpeEncoder::merge_of(int32_t left, int32_t right) const {
 }
 
 void BpeEncoder::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
-  if (const int32_t* id = whole_words_.find(word)) {
+  const auto [id, hash] = whole_words_.find_hashed(word);
+  if (id != nullptr) {
     ids.push_back(*id);
-  } else {
-    merge_word(word, ids);
+    return;
   }
+  if (word.size() > WordCache::kMaxWordBytes) {
+    merge_word(word, ids);
+    return;
+  }
+  WordCache& cache = WordCache::of_this_thread();
+  if (cache.append_ids(number_, hash, word, ids)) return;
+  const size_t begin = ids.size();
+  merge_word(word, ids);
+  cache.remember(number_, hash, word, std::span(ids).subspan(begin));
 }
 
 void BpeEncoder::encode_bytes(std::string_view bytes, std::vector<int32_t>& ids) const {

@@ -37,6 +37,7 @@ class BpeEncoder {
   void merge_short_word(std::string_view word, std::vector<int32_t>& ids) const;
   void merge_long_word(std::string_view word, std::vector<int32_t>& ids) const;
 
+  uint64_t number_;  // marks this encoder's entries in the threads' caches; copies are equal, so they share it
   std::vector<int32_t> byte_ids_;  // one for each byte
   PairMap<Merge> merges_;
   WordMap<int32_t> whole_words_;  // words that become one token: one lookup instead of merging

@@ -104,6 +104,20 @@ TEST(BpeEncoder, EqualsTheDefinitionOnShortAndLongWords) {
   }
 }
 
+TEST(BpeEncoder, EncodersDoNotShareRememberedWords) {
+  TokenizerDefinition definition = bytes_only();
+  add_merge(definition, "a", "b");
+  const BpeEncoder with_merge(definition), without_merge(bytes_only());
+  for (int i = 0; i < 3; ++i) {
+    std::vector<int32_t> ids;
+    with_merge.encode_word("abc", ids);
+    without_merge.encode_word("abc", ids);
+    const BpeEncoder copy = with_merge;
+    copy.encode_word("abcab", ids);
+    EXPECT_EQ(ids, (std::vector<int32_t>{256, 99, 97, 98, 99, 256, 99, 256}));
+  }
+}
+
 TEST(BpeEncoder, AMegabyteInOneWordTakesNoQuadraticTime) {
   TokenizerDefinition definition = bytes_only();
   add_merge(definition, "a", "a");

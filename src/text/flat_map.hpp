@@ -90,10 +90,17 @@ class WordMap {
     slots_.resize(capacity);
   }
 
-  const Value* find(std::string_view word) const {
+  const Value* find(std::string_view word) const { return find_hashed(word).value; }
+
+  /// As find(), and the word's hash_of().
+  struct Found {
+    const Value* value;
+    uint32_t hash;
+  };
+  Found find_hashed(std::string_view word) const {
     const Key key(word);
     const Slot& slot = slots_[place_of(key, word)];
-    return slot.is_used ? &slot.value : nullptr;
+    return {slot.is_used ? &slot.value : nullptr, key.hash};
   }
 
   /// The value of the word, default-constructed where it is new. References live until the next insertion.
