@@ -21,18 +21,17 @@ std::string write_sample(LanguageModel& model, Context& ctx, const Tokenizer& to
   return generator.generate(prompt, options).text;
 }
 
-void TrainingView::connect(TrainingSession& session, const Tokenizer& tokenizer) {
+void TrainingView::connect(TrainingSession& session) {
   const bool is_bf16 = session.recipe.compute.precision == DType::bf16;
   peak_gflops_ = is_bf16 && machine_.bf16_gflops > 0 ? machine_.bf16_gflops : machine_.f32_gflops;
   session.on_step = [this](const StepReport& report) { show_step(report); };
   session.on_evaluation = [this](const EvaluationResult& result) { show_evaluation(result); };
   session.on_message = [this](const std::string& text) { console_.message(text); };
-  session.on_sample = [this](const TrainingSession::Sample& sample) {
+  session.on_sample = [this](const WrittenSample& sample) {
     console_.message(fmt::format("step {} sample: {}{}", sample.step, console_.dim(sample.prompt), sample.text));
   };
-  session.write_sample = [tokenizer](LanguageModel& model, Context& ctx, const std::string& prompt,
-                                     int64_t max_tokens) {
-    return write_sample(model, ctx, tokenizer, prompt, max_tokens);
+  session.write_sample = [](const SampleRequest& request) {
+    return write_sample(request.model, request.ctx, request.tokenizer, request.prompt, request.max_tokens);
   };
   session.should_stop = [this] { return stop_.is_requested(); };
 }

@@ -18,8 +18,8 @@ class TrainingView {
  public:
   TrainingView(Console& console, const MachineProfile& machine) : console_(console), machine_(machine) {}
 
-  /// Sets the session's callbacks; `tokenizer` is for the samples.
-  void connect(TrainingSession& session, const Tokenizer& tokenizer);
+  /// Sets the session's callbacks.
+  void connect(TrainingSession& session);
 
   const std::vector<CurvePoint>& losses() const { return losses_; }
   /// Prints the result (text or JSON) and returns the exit code: 0, or 130 when interrupted.

@@ -159,7 +159,7 @@ class Demo {
     session.recipe = recipe_;
     session.data_folder = folder_ / "data";
     session.force = arguments_.force;
-    view_->connect(session, *tokenizer_);
+    view_->connect(session);
     return run_training(session);
   }
 

@@ -62,7 +62,7 @@ int run_pretrain(const PretrainArguments& arguments, Program& program) {
   session.data_folder = arguments.data;
   session.force = arguments.force;
   TrainingView view(console, machine);
-  view.connect(session, load_tokenizer(load_dataset(arguments.data).tokenizer_path().string()));
+  view.connect(session);
   return view.finish(run_training(session));
 }
 

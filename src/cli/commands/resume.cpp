@@ -5,7 +5,6 @@
 #include "cli/machine_peaks.hpp"
 #include "cli/program_backend.hpp"
 #include "cli/training_view.hpp"
-#include "data/dataset.hpp"
 #include "train/run_folder.hpp"
 
 namespace owlet {
@@ -27,12 +26,11 @@ int run_resume(const ResumeArguments& arguments, Program& program) {
   {
     const RunFolder run = RunFolder::open(arguments.run);
     session.recipe = run.recipe();
-    if (session.data_folder.empty()) session.data_folder = run.data_folder();
   }
   const auto backend = make_backend(program);
   session.backend = backend.get();
   TrainingView view(program.console, machine);
-  view.connect(session, load_tokenizer(load_dataset(session.data_folder).tokenizer_path().string()));
+  view.connect(session);
   return view.finish(resume_training(session));
 }
 

@@ -1,0 +1,136 @@
+"""The command line as a person and a script meet it: every verb, the fixed JSON names, typical mistakes."""
+
+import json
+import unittest
+
+from owlet_program import STORIES, ProgramTest
+
+
+class Verbs(ProgramTest):
+    def test_version(self):
+        self.assertRegex(self.run_json("version")["version"], r"^\d+\.\d+\.\d+$")
+        self.assertIn("owlet", self.run_program("--version").stdout)
+
+    def test_help_is_there_for_every_verb(self):
+        self.assertIn("demo", self.run_program().stdout)
+        for verb in ("demo", "data", "tokenizer", "pretrain", "resume", "generate", "machine", "version"):
+            done = self.run_program(verb, "--help")
+            self.assertEqual(done.returncode, 0, verb)
+            self.assertIn(verb, done.stdout)
+        self.assertIn("Examples:", self.run_program("pretrain", "--help").stdout)
+
+    def test_tokenizer(self):
+        self.write("stories.txt", STORIES)
+        made = self.run_json("tokenizer", "train", "stories.txt", "--vocab", 300, "--out", "tok")
+        self.assertLessEqual(made["vocab_size"], 300)
+        ids = self.run_json("tokenizer", "encode", "--tokenizer", "tok", "the red fox, naïve 猫")["ids"]
+        text = self.run_json("tokenizer", "decode", "--tokenizer", "tok", *ids)["text"]
+        self.assertEqual(text, "the red fox, naïve 猫")
+        self.assertEqual(self.run_json("tokenizer", "encode", "--tokenizer", "bytes", "Hi")["ids"], [72, 105])
+        piped = self.run_json("tokenizer", "encode", "--tokenizer", "bytes", "-", stdin="Hi")
+        self.assertEqual(piped["ids"], [72, 105])
+        self.assertEqual(self.run_json("tokenizer", "encode", "--tokenizer", "bytes", "")["ids"], [])
+
+    def test_whole_journey(self):
+        prepared = self.prepare_stories()
+        self.assertEqual(prepared["documents"], 100)
+        self.assertEqual(self.run_json("data", "stats", "data", "--verify")["tokens"], prepared["tokens"])
+
+        plan = self.run_json("pretrain", "tiny.toml", "--data", "data", "--dry-run")
+        self.assertEqual(sum(plan["breakdown"].values()), plan["peak_bytes"])
+        self.assertGreater(plan["flops_per_step"], 0)
+
+        trained = self.run_json("pretrain", "tiny.toml", "--data", "data", "--run", "run")
+        for key in ("run", "steps", "tokens", "train_loss", "validation_loss", "bits_per_byte", "tokens_per_second", "seconds", "peak_bytes"):
+            self.assertIn(key, trained)
+        self.assertEqual(trained["steps"], 20)
+        self.assertLess(abs(plan["peak_bytes"] / trained["peak_bytes"] - 1), 0.02)
+        self.assertEqual(plan["parameters"], plan["parameters"] // 1)
+        lines = [json.loads(line) for line in (self.folder / "run/metrics.jsonl").read_text().splitlines()]
+        self.assertGreater(len(lines), 20)
+
+        first = self.run_json("generate", "run", "Story 1", "--max-tokens", 12, "--temperature", 0.9, "--seed", 5)
+        again = self.run_json("generate", "run", "Story 1", "--max-tokens", 12, "--temperature", 0.9, "--seed", 5)
+        self.assertEqual((first["text"], first["ids"]), (again["text"], again["ids"]))
+        self.assertGreater(first["tokens_per_second"], 0)
+        greedy = [self.run_json("generate", "run", "Story", "--max-tokens", 8, "--temperature", 0, "--seed", s)["ids"] for s in (1, 2)]
+        self.assertEqual(greedy[0], greedy[1])
+
+        longer = self.run_json("resume", "run", "--set", "horizon.steps=25")
+        self.assertEqual(longer["steps"], 25)
+
+    def test_text_and_json_go_to_stdout_and_the_rest_to_stderr(self):
+        self.prepare_stories()
+        done = self.run_program("pretrain", "tiny.toml", "--data", "data", "--run", "run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Next: owlet generate run", done.stdout)
+        self.assertIn("validation loss", done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+
+class Mistakes(ProgramTest):
+    def test_near_misses_are_suggested(self):
+        self.assert_fails(2, "pretrian", says=["no command 'pretrian'", "'pretrain'"])
+        self.assert_fails(2, "generate", "x", "y", "--max-token", "3", says=["--max-tokens"])
+        self.assert_fails(2, "tokenizer", "trian", says=["'train'"])
+
+    def test_missing_input_files(self):
+        self.assert_fails(3, "generate", "nowhere", "Hi", says=["nowhere"])
+        self.assert_fails(3, "data", "prepare", "nothing.txt", "--tokenizer", "bytes", "--out", "d", says=["nothing.txt"])
+        self.assert_fails(3, "data", "stats", ".", says=["data.json"])
+        self.assert_fails(3, "resume", "nowhere", says=["nowhere"])
+        self.assert_fails(3, "pretrain", "no-such-recipe", "--data", "d", "--run", "r", says=["no-such-recipe"])
+
+    def test_nothing_is_overwritten_without_force(self):
+        self.prepare_stories()
+        again = ("data", "prepare", "stories.txt", "--tokenizer", "bytes", "--out", "data")
+        self.assert_fails(2, *again, says=["--force"])
+        self.assertEqual(self.run_program(*again, "--force").returncode, 0)
+        self.assertEqual(self.run_program("pretrain", "tiny.toml", "--data", "data", "--run", "run", "--set", "horizon.steps=2").returncode, 0)
+        self.assert_fails(2, "pretrain", "tiny.toml", "--data", "data", "--run", "run", says=["owlet resume"])
+
+    def test_recipe_mistakes_name_the_key(self):
+        self.prepare_stories()
+        common = ("--data", "data", "--run", "run")
+        self.assert_fails(2, "pretrain", "tiny.toml", *common, "--set", "model.widht=64", says=["widht", "width"])
+        self.assert_fails(2, "pretrain", "tiny.toml", *common, "--set", "model.width=abc", says=["width"])
+        self.assert_fails(2, "pretrain", "tiny.toml", *common, "--set", "model.heads=3", says=["head"])
+        self.write("broken.toml", "[model\nwidth = 3")
+        self.assert_fails(3, "pretrain", "broken.toml", *common, says=["broken.toml"])
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_too_little_data_for_one_window(self):
+        self.prepare_stories()
+        self.write("short.txt", "tiny")
+        self.assertEqual(self.run_program("data", "prepare", "short.txt", "--tokenizer", "bytes", "--out", "short").returncode, 0)
+        done = self.assert_fails(2, "pretrain", "tiny.toml", "--data", "short", "--run", "r2")
+        self.assertRegex(done.stderr, r"\d+ .*\d+")
+
+    def test_what_does_not_fit_is_refused_before_it_starts(self):
+        self.prepare_stories()
+        huge = ("--set", "model.width=65536", "--set", "model.layers=200", "--set", "model.heads=64")
+        self.assert_fails(4, "pretrain", "tiny.toml", "--data", "data", "--run", "run", *huge, says=["needs", "free"])
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_prompt_longer_than_the_context(self):
+        self.prepare_stories()
+        self.run_json("pretrain", "tiny.toml", "--data", "data", "--run", "run", "--set", "horizon.steps=2")
+        self.assert_fails(2, "generate", "run", "x" * 100, says=["101", "32"])
+        full = self.run_json("generate", "run", "x" * 20, "--max-tokens", 600, "--temperature", 1)
+        self.assertLessEqual(len(full["ids"]), 11)
+
+    def test_errors_are_json_under_json(self):
+        error = self.run_json("generate", "nowhere", "Hi", exit_code=3)["error"]
+        self.assertEqual(error["kind"], "not_found")
+        self.assertIn("nowhere", error["message"])
+
+    def test_damaged_checkpoint(self):
+        self.prepare_stories()
+        self.run_json("pretrain", "tiny.toml", "--data", "data", "--run", "run", "--set", "horizon.steps=2")
+        weights = next((self.folder / "run/checkpoints").glob("step-*/model.safetensors"))
+        weights.write_bytes(weights.read_bytes()[:-100])
+        self.assert_fails(3, "generate", "run", "Hi", says=["model.safetensors"])
+
+
+if __name__ == "__main__":
+    unittest.main()
