@@ -76,10 +76,32 @@ void load_queries(const AttentionSizes& sizes, const T* source, int64_t b, int64
   std::memset(target, 0, static_cast<size_t>(kQueryBlock - (end - begin)) * padded * sizeof(float));
 }
 
-/// target (num_columns, kKeyBlock) = source (num_rows, stride) transposed, for both at most kKeyBlock rows.
+/// Rows and columns that transpose() moves together.
+inline constexpr size_t kTransposeBlock = 4;
+
+/// target (num_columns, kKeyBlock) = source (num_rows, stride) transposed, at most kKeyBlock rows. Both counts are
+/// rounded up to kTransposeBlock: source and target must have that many.
 inline void transpose(const float* source, size_t stride, size_t num_rows, size_t num_columns, float* target) {
-  for (size_t column = 0; column < num_columns; ++column) {
-    for (size_t row = 0; row < num_rows; ++row) target[column * kKeyBlock + row] = source[row * stride + column];
+  for (size_t column = 0; column < num_columns; column += kTransposeBlock) {
+    for (size_t row = 0; row < num_rows; row += kTransposeBlock) {
+      const float* from = source + row * stride + column;
+      float* to = target + column * kKeyBlock + row;
+#if HWY_TARGET == HWY_SCALAR
+      for (size_t i = 0; i < kTransposeBlock; ++i) {
+        for (size_t j = 0; j < kTransposeBlock; ++j) to[i * kKeyBlock + j] = from[j * stride + i];
+      }
+#else
+      const hn::FixedTag<float, kTransposeBlock> d;
+      const auto row0 = hn::LoadU(d, from), row1 = hn::LoadU(d, from + stride);
+      const auto row2 = hn::LoadU(d, from + 2 * stride), row3 = hn::LoadU(d, from + 3 * stride);
+      const auto lower01 = hn::InterleaveLower(d, row0, row1), lower23 = hn::InterleaveLower(d, row2, row3);
+      const auto upper01 = hn::InterleaveUpper(d, row0, row1), upper23 = hn::InterleaveUpper(d, row2, row3);
+      hn::StoreU(hn::ConcatLowerLower(d, lower23, lower01), d, to);
+      hn::StoreU(hn::ConcatUpperUpper(d, lower23, lower01), d, to + kKeyBlock);
+      hn::StoreU(hn::ConcatLowerLower(d, upper23, upper01), d, to + 2 * kKeyBlock);
+      hn::StoreU(hn::ConcatUpperUpper(d, upper23, upper01), d, to + 3 * kKeyBlock);
+#endif
+    }
   }
 }
 

@@ -233,13 +233,13 @@ std::vector<Case> cases() {
       c.dtype = dtype;
       result.push_back(c);
     };
-    for (const int64_t size : {2, 16, 24, 48, 64, 80, 128, 256}) add({1, 19, 19, 2, 1, size});
-    for (const int64_t tokens : {1, 2, 5, 15, 16, 17, 63, 64, 65, 130}) {
+    for (const int64_t size : {2, 16, 24, 48, 64, 80, 128, 256, 300}) add({1, 19, 19, 2, 1, size});
+    for (const int64_t tokens : {1, 2, 5, 15, 16, 17, 63, 64, 65}) {
       add({2, tokens, tokens, 4, 2, 20});
       add({1, tokens, tokens, 3, 3, 16, 9});
       add({1, tokens, tokens, 3, 1, 34, 0, true});
     }
-    add({2, 150, 150, 2, 1, 16, 40, true});
+    add({1, 150, 150, 2, 1, 16, 40, true});
     for (const int64_t tokens : {1, 2, 7, 70}) {
       for (const int64_t heads : {1, 3, 6}) {
         add({3, tokens, 200, heads, 1, 24, 0, false, true});
@@ -250,7 +250,15 @@ std::vector<Case> cases() {
   return result;
 }
 
-class AttentionCase : public testing::TestWithParam<Case> {};
+/// On one thread: small shapes on a busy machine would mostly wait for each other's threads.
+class AttentionCase : public testing::TestWithParam<Case> {
+ protected:
+  AttentionCase() : threads_before_(num_threads()) { set_num_threads(1); }
+  ~AttentionCase() override { set_num_threads(threads_before_); }
+
+ private:
+  const int threads_before_;
+};
 
 TEST_P(AttentionCase, equals_the_definition) {
   CachingAllocator allocator(make_system_memory_source());
