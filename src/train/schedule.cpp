@@ -25,7 +25,7 @@ double learning_rate_at(const ScheduleRecipe& schedule, double peak, int64_t ste
       return floor + (peak - floor) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress(peak_step)));
     case ScheduleKind::wsd: {
       const auto decay_steps = static_cast<int64_t>(std::llround(schedule.decay_fraction * static_cast<double>(total)));
-      return peak + (floor - peak) * progress(std::max(peak_step, last - decay_steps));
+      return std::max(floor, peak + (floor - peak) * progress(std::max(peak_step, last - decay_steps)));
     }
     case ScheduleKind::constant:
       break;
