@@ -23,8 +23,8 @@ bool is_word_char_at(std::string_view text, size_t position) {
   return c.is_valid && is_word_char(c.code_point);
 }
 
-size_t skip_space_left(std::string_view text, size_t position) {
-  while (position > 0) {
+size_t skip_space_left(std::string_view text, size_t position, size_t least) {
+  while (position > least) {
     const size_t previous = previous_char(text, position);
     if (classify_char(text, previous).char_class != CharClass::space) break;
     position = previous;
@@ -99,8 +99,8 @@ void AddedTokenMatcher::split_by(const Trie& trie, std::string_view text, bool p
     position = end;
     if (!is_allowed(token, text, begin, end, parse_special)) continue;
     // Two tokens may claim the same white space; the first one has it.
-    begin = std::max(token.strips_left ? skip_space_left(text, begin) : begin, done);
-    if (token.strips_right) end = skip_space_right(text, end);
+    begin = std::max(token.strips_left ? skip_space_left(text, begin, done) : begin, done);
+    if (token.strips_right) end = skip_space_right(text, std::max(end, done));
     if (done < begin) pieces.push_back({text.substr(done, begin - done)});
     pieces.push_back({text.substr(begin, end - std::min(begin, end)), token.id});
     done = std::max(done, end);

@@ -108,6 +108,12 @@ TEST(Tokenizer, RefusesInconsistentDefinitions) {
   EXPECT_THROW(Tokenizer{definition}, Error);
 }
 
+TEST(Tokenizer, WhiteSpaceClaimedByManyTokensTakesNoQuadraticTime) {
+  TokenizerDefinition definition = byte_tokenizer().definition();
+  definition.added_tokens.push_back({.content = " ", .id = 257, .strips_left = true, .strips_right = true});
+  EXPECT_EQ(Tokenizer(definition).encode(std::string(1 << 20, ' '), true).size(), size_t{1} << 20);
+}
+
 TEST(Tokenizer, EncodesFromSeveralThreads) {
   const Tokenizer tokenizer = byte_tokenizer();
   std::vector<std::thread> threads;
