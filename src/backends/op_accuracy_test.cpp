@@ -115,26 +115,41 @@ TEST_P(OpAccuracy, MatchesTheReference) {
   }
 }
 
+/// Ops whose kernels multiply what a mask hides (a later key, a token that is not scored) by 0 instead of leaving it
+/// out: 0 times NaN is NaN, so that it may show in more places than in the reference.
+bool may_spread(std::string_view op_name) {
+  return op_name.find("attention") != std::string_view::npos || op_name == op::LinearCrossEntropy::kName;
+}
+
+/// NaN and infinity stand in the results exactly where they stand in the reference's.
+void expect_same_finite(const OpCase& one, DType activation, RandomStream& random) {
+  const AnyOp rounded = round_op(one, activation);
+  const std::string poison = poison_inputs(rounded, random);
+  const TrialSetup setup{activation, 1, false, {}};
+  const AnyOp reference = run_reference(rounded, setup);
+  OpTrial trial(cpu_under_test(), one, rounded, setup);
+  ASSERT_NO_THROW(trial.run()) << one.name;
+  for (const auto& [name, result] : trial.results()) {
+    const Tensor expected = field_named(reference, name);
+    for (int64_t i = 0; i < result.num_elements(); ++i) {
+      const double got = element_as_double(result, i), want = element_as_double(expected, i);
+      if (may_spread(rounded.name()) && std::isfinite(want)) continue;
+      ASSERT_EQ(std::isfinite(got), std::isfinite(want))
+          << one.name << ", " << setup.describe() << ": " << name << " element " << i << " is " << got << ", expected "
+          << want << " from " << poison;
+    }
+  }
+}
+
 TEST_P(OpAccuracy, ShowsWhatIsNotFinite) {
-  for (const OpCase& one : cases_of(GetParam())) {
+  const std::vector<OpCase> cases = cases_of(GetParam());
+  const int draws = cases.size() < 40 ? 4 : 1;
+  for (const OpCase& one : cases) {
     RandomStream random(2, stream_id(one.name));
     for (DType activation : {DType::f32, DType::bf16}) {
-      const AnyOp rounded = round_op(one, activation);
-      const std::string poison = poison_inputs(rounded, random);
-      const TrialSetup setup{activation, 1, false, {}};
-      const AnyOp reference = run_reference(rounded, setup);
-      OpTrial trial(cpu_under_test(), one, rounded, setup);
-      ASSERT_NO_THROW(trial.run()) << one.name;
-      for (const auto& [name, result] : trial.results()) {
-        const Tensor expected = field_named(reference, name);
-        for (int64_t i = 0; i < result.num_elements(); ++i) {
-          if (std::isfinite(element_as_double(expected, i))) continue;
-          ASSERT_FALSE(std::isfinite(element_as_double(result, i)))
-              << one.name << ", " << setup.describe() << ": " << name << " element " << i << " is "
-              << element_as_double(result, i) << ", expected " << element_as_double(expected, i) << " from " << poison;
-        }
-      }
+      for (int draw = 0; draw < draws; ++draw) expect_same_finite(one, activation, random);
     }
+    if (HasFailure()) break;
   }
 }
 

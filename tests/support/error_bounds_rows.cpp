@@ -90,8 +90,8 @@ ErrorBounds error_bounds(const op::LayerNorm& op, DType) {
   return {{"y", {y}}, {"mean", {mean_error}}, {"inv_std", {inv_std_error}}};
 }
 
-// With X = (|x| + |mean|) inv_std, the size of what xhat is made from: xhat is wrong by gamma(3) X, the two means by
-// gamma(C + 6) times the means of absolute values.
+// mean and inv_std are given, so that xhat is wrong by gamma(2) |xhat|; the two means by gamma(C + 5) times the means
+// of absolute values.
 ErrorBounds error_bounds(const op::LayerNormGrad& op, DType) {
   const int64_t N = op.x.rows(), C = op.x.columns();
   std::vector<double> dx = no_error(op.x), dweight = no_error(C), dbias = no_error(C);
@@ -99,15 +99,15 @@ ErrorBounds error_bounds(const op::LayerNormGrad& op, DType) {
     const double *x = f64(op.x) + n * C, *dy = f64(op.dy) + n * C;
     const double mean = f64(op.mean)[n], inv_std = std::abs(f64(op.inv_std)[n]);
     const auto g = [&](int64_t c) { return std::abs(dy[c] * f64(op.weight)[c]); };
-    const auto size = [&](int64_t c) { return (std::abs(x[c]) + std::abs(mean)) * inv_std; };
-    double mean_g = 0, mean_g_size = 0;
+    const auto xhat = [&](int64_t c) { return std::abs(x[c] - mean) * inv_std; };
+    double mean_g = 0, mean_g_xhat = 0;
     for (int64_t c = 0; c < C; ++c) {
       mean_g += g(c) / static_cast<double>(C);
-      mean_g_size += g(c) * size(c) / static_cast<double>(C);
+      mean_g_xhat += g(c) * xhat(c) / static_cast<double>(C);
     }
     for (int64_t c = 0; c < C; ++c) {
-      at(dx, n * C + c) = gamma(C + 12) * inv_std * (g(c) + mean_g + size(c) * mean_g_size);
-      at(dweight, c) += gamma(N + 4) * std::abs(dy[c]) * size(c);
+      at(dx, n * C + c) = gamma(C + 12) * inv_std * (g(c) + mean_g + xhat(c) * mean_g_xhat);
+      at(dweight, c) += gamma(N + 4) * std::abs(dy[c]) * xhat(c);
       at(dbias, c) += gamma(N) * std::abs(dy[c]);
     }
   }
