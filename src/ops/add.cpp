@@ -22,7 +22,7 @@ Cost Add::cost() const { return {static_cast<double>(a.num_elements()), bytes_of
 Tensor add(Context& ctx, const Tensor& a, const Tensor& b) {
   Tensor y = ctx.empty_like(a);
   ctx.run(op::Add{a, b, y});
-  ctx.on_backward({a, b}, {y}, [=](Context& c) {
+  ctx.on_backward({a, b}, {y}, [a = a.without_memory(), b = b.without_memory(), y = y.without_memory()](Context& c) {
     const Tensor dy = c.grad(y);
     c.pass_gradient(a, dy);
     c.pass_gradient(b, dy);

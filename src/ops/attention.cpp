@@ -151,7 +151,7 @@ Tensor plain_attention(Context& ctx, const Tensor& q, const Tensor& k, const Ten
   Tensor y = ctx.empty_like(q);
   Tensor probabilities = ctx.empty({q.dim(0), q.dim(2), q.dim(1), q.dim(1)}, q.dtype());
   ctx.run(op::PlainAttention{q, k, v, y, probabilities, options.document_starts, options.scale, options.window});
-  ctx.on_backward({q, k, v}, {y}, [=, scale = options.scale](Context& c) {
+  ctx.on_backward({q, k, v}, {y}, [=, scale = options.scale, y = y.without_memory()](Context& c) {
     c.run(op::PlainAttentionGrad{c.grad(y), q, k, v, probabilities, scale, c.slot(q), c.slot(k), c.slot(v)});
   });
   return y;

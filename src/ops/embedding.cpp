@@ -43,7 +43,9 @@ Tensor embedding(Context& ctx, const Tensor& tokens, const Tensor& weight) {
       tokens.shape().rank() == 2 ? Shape{tokens.dim(0), tokens.dim(1), columns} : Shape{tokens.num_elements(), columns};
   Tensor y = ctx.empty(shape, weight.dtype());
   ctx.run(op::Embedding{tokens, weight, y});
-  ctx.on_backward({weight}, {y}, [=](Context& c) { c.run(op::EmbeddingGrad{c.grad(y), tokens, c.slot(weight)}); });
+  ctx.on_backward({weight}, {y}, [=, y = y.without_memory()](Context& c) {
+    c.run(op::EmbeddingGrad{c.grad(y), tokens, c.slot(weight)});
+  });
   return y;
 }
 

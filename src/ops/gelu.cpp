@@ -31,7 +31,9 @@ Cost GeluGrad::cost() const {
 Tensor gelu(Context& ctx, const Tensor& x, GeluKind kind) {
   Tensor y = ctx.empty_like(x);
   ctx.run(op::Gelu{x, y, kind});
-  ctx.on_backward({x}, {y}, [=](Context& c) { c.run(op::GeluGrad{c.grad(y), x, c.slot(x), kind}); });
+  ctx.on_backward({x}, {y}, [=, y = y.without_memory()](Context& c) {
+    c.run(op::GeluGrad{c.grad(y), x, c.slot(x), kind});
+  });
   return y;
 }
 

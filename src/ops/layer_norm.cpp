@@ -46,7 +46,7 @@ Tensor layer_norm(Context& ctx, const Tensor& x, const Tensor& weight, const Ten
   Tensor mean = ctx.empty({x.rows()}, weight.dtype());
   Tensor inv_std = ctx.empty({x.rows()}, weight.dtype());
   ctx.run(op::LayerNorm{x, weight, bias, y, mean, inv_std, eps});
-  ctx.on_backward({x, weight, bias}, {y}, [=](Context& c) {
+  ctx.on_backward({x, weight, bias}, {y}, [=, y = y.without_memory()](Context& c) {
     c.run(op::LayerNormGrad{c.grad(y), x, weight, mean, inv_std, c.slot(x), c.slot(weight), c.slot(bias)});
   });
   return y;

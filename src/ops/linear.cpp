@@ -84,7 +84,7 @@ Tensor linear(Context& ctx, const Tensor& x, const Tensor& weight, const Tensor&
         "linear: weight {} and x {}, expected (M, K) and (N…, K)", describe(weight), describe(x));
   Tensor y = ctx.empty(with_columns(x.shape(), weight.dim(0)), result_type.value_or(x.dtype()));
   ctx.run(op::Linear{x, weight, bias, y});
-  ctx.on_backward({x, weight, bias}, {y}, [=](Context& c) {
+  ctx.on_backward({x, weight, bias}, {y}, [x, weight, bias, y = y.without_memory()](Context& c) {
     const Tensor dy = c.grad(y);
     const GradientSlot dweight = c.slot(weight), dbias = c.slot(bias);
     if (dweight.is_wanted() || dbias.is_wanted()) c.run(op::LinearWeightGrad{dy, x, dweight, dbias});

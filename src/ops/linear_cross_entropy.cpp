@@ -40,7 +40,7 @@ Tensor linear_cross_entropy(Context& ctx, const Tensor& x, const Tensor& weight,
   const GradientSlot dx{wants_dx ? ctx.empty_like(x) : Tensor(), false};
   ctx.run(op::LinearCrossEntropy{x, weight, targets, losses, dx, ctx.slot(weight), gradient_scale, chunk_rows});
   // The gradients are there already: backward only has to send dx on.
-  ctx.on_backward({x}, {losses}, [x, dx](Context& c) { c.pass_gradient(x, dx.tensor); });
+  ctx.on_backward({x}, {losses}, [x = x.without_memory(), dx](Context& c) { c.pass_gradient(x, dx.tensor); });
   return losses;
 }
 

@@ -41,7 +41,7 @@ Tensor rms_norm(Context& ctx, const Tensor& x, const Tensor& weight, float eps) 
   Tensor y = ctx.empty_like(x);
   Tensor inv_rms = ctx.empty({x.rows()}, weight.dtype());
   ctx.run(op::RmsNorm{x, weight, y, inv_rms, eps});
-  ctx.on_backward({x, weight}, {y}, [=](Context& c) {
+  ctx.on_backward({x, weight}, {y}, [=, y = y.without_memory()](Context& c) {
     c.run(op::RmsNormGrad{c.grad(y), x, weight, inv_rms, c.slot(x), c.slot(weight)});
   });
   return y;

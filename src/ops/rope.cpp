@@ -33,7 +33,7 @@ Cost Rope::cost() const {
 Tensor rope(Context& ctx, const Tensor& x, const Tensor& positions, const Tensor& table, RopeStyle style) {
   Tensor y = ctx.empty_like(x);
   ctx.run(op::Rope{x, positions, table, y, style});
-  ctx.on_backward({x}, {y}, [=](Context& c) {
+  ctx.on_backward({x}, {y}, [=, x = x.without_memory(), y = y.without_memory()](Context& c) {
     const GradientSlot dx = c.slot(x);
     c.run(op::Rope{c.grad(y), positions, table, dx.tensor, style, true, dx.accumulate});
   });

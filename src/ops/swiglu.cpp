@@ -40,7 +40,7 @@ Cost SwiGluGrad::cost() const {
 Tensor swiglu(Context& ctx, const Tensor& gate, const Tensor& up) {
   Tensor y = ctx.empty_like(gate);
   ctx.run(op::SwiGlu{gate, up, y});
-  ctx.on_backward({gate, up}, {y}, [=](Context& c) {
+  ctx.on_backward({gate, up}, {y}, [=, y = y.without_memory()](Context& c) {
     c.run(op::SwiGluGrad{c.grad(y), gate, up, c.slot(gate), c.slot(up)});
   });
   return y;

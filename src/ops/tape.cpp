@@ -23,7 +23,9 @@ bool Tape::needs_gradient(const Tensor& value) const {
 
 void Tape::record(std::initializer_list<Tensor> outputs, Closure closure) {
   for (const Tensor& output : outputs) store_->reachable.emplace(output.key(), false);
-  entries_.push_back({outputs, std::move(closure)});
+  Entry entry{{}, std::move(closure)};
+  for (const Tensor& output : outputs) entry.outputs.push_back(output.without_memory());
+  entries_.push_back(std::move(entry));
 }
 
 void Tape::seed(const Tensor& output, const Tensor& gradient) {
@@ -126,7 +128,7 @@ Tape Tape::make_inner() const {
 Tensor checkpoint(Context& ctx, const Tensor& x, const std::function<Tensor(Context&, const Tensor&)>& block) {
   Context silent(ctx.backend());
   Tensor y = block(silent, x);
-  ctx.on_backward({}, {y}, [x, y, block](Context& c) {
+  ctx.on_backward({}, {y}, [x, y = y.without_memory(), block](Context& c) {
     Tape inner = c.tape()->make_inner();
     Context again(c.backend(), &inner);
     const Tensor repeated = block(again, x);

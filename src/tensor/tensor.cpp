@@ -26,6 +26,13 @@ Tensor Tensor::reshape(const Shape& shape) const {
   return Tensor(buffer_, offset_bytes_, shape, dtype_);
 }
 
+Tensor Tensor::without_memory() const {
+  if (!defined()) return {};
+  Tensor name = *this;
+  name.buffer_ = std::make_shared<Buffer>(Buffer{nullptr, buffer_->size_bytes, buffer_->id, buffer_->kind});
+  return name;
+}
+
 Tensor Tensor::slice(int64_t begin, int64_t end) const {
   check(shape_.rank() > 0 && 0 <= begin && begin <= end && end <= shape_[0], ErrorKind::invalid_argument,
         "cannot take rows [{}, {}) of {}", begin, end, describe(*this));

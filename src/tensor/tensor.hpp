@@ -67,6 +67,9 @@ class Tensor {
   Tensor reshape(const Shape& shape) const;
   /// Rows [begin, end) of the first dimension, the same memory.
   Tensor slice(int64_t begin, int64_t end) const;
+  /// Key, shape and type without the memory, which may be freed meanwhile: what the tape needs to know of a result
+  /// whose elements backward does not read. bytes() is null.
+  Tensor without_memory() const;
 
  private:
   BufferHandle buffer_;
