@@ -3,7 +3,7 @@
 Run (Python 3.11, see requirements.txt):   python tools/golden/models.py
 
 Weights, tokens and probes follow from names by a hash (hashed()), so that no weight is stored: the C++ side
-(src/models/decoder/golden_model.hpp) computes the same numbers. Everything runs in float64; modules of transformers
+(tests/support/golden_model.hpp) computes the same numbers. Everything runs in float64; modules of transformers
 that drop to float32 inside (RMSNorm, rotary angles) are replaced by the same formula in float64, and the script checks
 that the untouched float32 model agrees to float32 accuracy. Constants that C++ holds as float (eps, attention scale,
 AdamW's numbers) are rounded to float32 here too.
