@@ -26,7 +26,8 @@ struct TanhGelu {
   /// s + x s (1 - s) d(2u)/dx, with 1 - s taken as sigmoid(-2u).
   static HWY_INLINE V slope(V x) {
     const V z = doubled_argument(x);
-    const V s = sigmoid(z), rest = sigmoid(hn::Neg(z));
+    V s, rest;
+    sigmoid_and_rest(z, s, rest);
     const V inner = hn::Mul(set(2 * kSqrtTwoOverPi), hn::MulAdd(hn::Mul(x, x), set(3 * kCubic), set(1.0f)));
     return hn::MulAdd(hn::Mul(hn::Mul(x, inner), s), rest, s);
   }

@@ -47,6 +47,15 @@ HWY_INLINE V sigmoid(V x) {
   return hn::Div(hn::IfThenElse(hn::Lt(x, zero()), e, one), hn::Add(one, e));
 }
 
+/// sigmoid(x) and sigmoid(-x) = 1 - sigmoid(x), both with all their digits, from one exponential.
+HWY_INLINE void sigmoid_and_rest(V x, V& value, V& rest) {
+  const V e = exp(hn::Neg(hn::Abs(x)));
+  const V one = set(1.0f), sum = hn::Add(one, e);
+  const auto is_negative = hn::Lt(x, zero());
+  value = hn::Div(hn::IfThenElse(is_negative, e, one), sum);
+  rest = hn::Div(hn::IfThenElse(is_negative, one, e), sum);
+}
+
 /// e^(-x^2 / 2), accurate where the square is large. With h the upper half of x's digits, h^2 is exact, and
 /// x^2 = h^2 + (x - h)(x + h), whose second term e is below 0.1 wherever the result is not 0.
 HWY_INLINE V gaussian(V x) {
