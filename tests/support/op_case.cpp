@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ops/op_fields.hpp"
+
 namespace owlet::test {
 
 namespace {
@@ -13,6 +15,22 @@ constexpr Family kFamilies[] = {attention_cases, cross_entropy_cases, elementwis
 template <size_t... I>
 std::vector<std::string> names_of_alternatives(std::index_sequence<I...>) {
   return {std::string(std::variant_alternative_t<I, AnyOpVariant>::kName)...};
+}
+
+/// Gradients of activations may be left in f32 beside bf16: one more case with all of them so.
+void add_f32_slots(std::vector<OpCase>& cases) {
+  OpCase one = cases[cases.size() / 2];
+  AnyOp op = make_op(one);
+  if (op.name() == op::LinearInputGrad::kName) return;  // of dy's type, says its header
+  bool has_slots = false;
+  for (const OpField& field : op_fields(op)) {
+    if (field.role == FieldRole::gradient && field.type == FieldType::activation) {
+      has_slots = one.types.emplace(field.name, DType::f32).second;
+    }
+  }
+  if (!has_slots) return;
+  one.name += "+f32_slots";
+  cases.push_back(one);
 }
 
 }  // namespace
@@ -49,6 +67,7 @@ std::vector<OpCase> cases_of(std::string_view op_name) {
       if (std::string_view(one.name).substr(0, one.name.find('/')) == op_name) found.push_back(std::move(one));
     }
   }
+  if (!found.empty()) add_f32_slots(found);
   return found;
 }
 

@@ -52,7 +52,6 @@ std::vector<TrialSetup> setups_of(const OpCase& one) {
 
 DType type_under_test(const OpCase& one, const OpField& field, DType activation) {
   if (const auto found = one.types.find(field.name); found != one.types.end()) {
-    // Wider than asked where the op runs in f32: the header allows y of x's type, or f32.
     return found->second;
   }
   switch (field.type) {
