@@ -44,16 +44,27 @@ Tensor copy_tensor(const SafetensorsTensor& stored, const fs::path& folder) {
   return tensor;
 }
 
-void load_weights(Context& ctx, LoadedModel& loaded) {
+/// Makes the model and fills it. A head that the file keeps beside the embedding it should be tied to stays a head of
+/// its own.
+void load_weights(Context& ctx, LoadedModel& loaded, const ParameterStorage& storage) {
   const SafetensorsFolder weights(loaded.folder);
   loaded.notes = weights.leftovers();
-  import_weights(ctx, loaded.config, loaded.model->parameters(), [&](const std::string& name) {
+  const auto fetch = [&](const std::string& name) {
     const SafetensorsTensor* stored = weights.find(name);
     if (stored == nullptr) return Tensor();
     Tensor values = copy_tensor(*stored, loaded.folder);
     weights.release(*stored);
     return values;
-  });
+  };
+  if (has_separate_head(loaded.config, fetch)) {
+    loaded.config.ties_embeddings = false;
+    loaded.notes.push_back(
+        fmt::format("{}: config.json ties the output head to the embedding, but the weights hold a head of their own; "
+                    "both are kept",
+                    loaded.folder.string()));
+  }
+  loaded.model = make_decoder(ctx, loaded.config, storage);
+  import_weights(ctx, loaded.config, loaded.model->parameters(), fetch);
 }
 
 }  // namespace
@@ -84,8 +95,7 @@ LoadedModel load_model(Context& ctx, const fs::path& path, const ParameterStorag
     if (const auto begin = ids_of(ids_source, "bos_token_id", name); !loaded.begin_id && !begin.empty())
       loaded.begin_id = begin[0];
   }
-  loaded.model = make_decoder(ctx, loaded.config, storage);
-  load_weights(ctx, loaded);
+  load_weights(ctx, loaded, storage);
   return loaded;
 }
 
