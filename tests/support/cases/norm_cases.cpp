@@ -47,7 +47,7 @@ std::vector<OpCase> norm_cases() {
   };
   for (int64_t C : lengths_around_vectors()) add(3, C);
   add(1, 300);
-  add(150, 70);  // several ranges of work
+  add(300, 70);  // several ranges of work
   OpCase in_place = make_case<op::RmsNorm>("in_place", [](CaseInputs& in) { return rms_norm_case(in, 4, 37); });
   in_place.in_place = {{"y", "x"}};
   cases.push_back(in_place);
