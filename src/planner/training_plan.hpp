@@ -19,9 +19,9 @@ namespace owlet {
 
 struct PlanInputs {
   /// With measured peaks: seconds are predicted.
-  std::optional<MachineProfile> machine;
+  std::optional<MachineProfile> machine{};
   /// Scratch memory of the planned backend; empty: the CPU backend's.
-  std::function<size_t(const AnyOp&)> workspace_bytes;
+  std::function<size_t(const AnyOp&)> workspace_bytes{};
   /// For recipes whose horizon is epochs; 0 with such a recipe is an Error.
   int64_t train_tokens = 0;
 };

@@ -1,0 +1,115 @@
+#include "planner/training_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/cpu_backend.hpp"
+#include "base/error.hpp"
+#include "base/temporary_folder.hpp"
+#include "tests/support/tiny_training.hpp"
+#include "train/training_session.hpp"
+
+namespace owlet {
+namespace {
+
+using testing::make_tiny_dataset;
+using testing::tiny_recipe;
+
+struct PlanCase {
+  const char* name;
+  void (*change)(Recipe&);
+};
+
+/// Switches that change what lies in memory.
+const PlanCase kCases[] = {
+    {"f32", [](Recipe& recipe) { recipe.compute.precision = DType::f32; }},
+    {"bf16", [](Recipe&) {}},
+    {"checkpointed", [](Recipe& recipe) { recipe.compute.checkpointing = true; }},
+    {"accumulated", [](Recipe& recipe) { recipe.data.accumulation = 3; }},
+    {"plain attention", [](Recipe& recipe) { recipe.compute.attention = AttentionKind::plain; }},
+    {"plain, checkpointed, accumulated, f32",
+     [](Recipe& recipe) {
+       recipe.compute.attention = AttentionKind::plain;
+       recipe.compute.checkpointing = true;
+       recipe.data.accumulation = 2;
+       recipe.compute.precision = DType::f32;
+     }},
+    {"across documents, small chunks",
+     [](Recipe& recipe) {
+       recipe.data.cross_documents = true;
+       recipe.compute.loss_chunk_rows = 32;
+     }},
+    {"gpt2",
+     [](Recipe& recipe) {
+       recipe.model.family = DecoderFamily::gpt2;
+       recipe.model.kv_heads = recipe.model.heads;
+     }},
+};
+
+TEST(TrainingPlan, predicts_the_peak_of_the_real_run_exactly) {
+  TemporaryFolder folder;
+  const Dataset dataset = make_tiny_dataset(folder.path());
+  for (const PlanCase& each : kCases) {
+    TrainingSession session;
+    session.recipe = tiny_recipe(4, DType::bf16);
+    session.recipe.model.width = 64;
+    session.recipe.model.heads = 4;
+    session.recipe.model.context = 32;
+    session.recipe.evaluation.every = 2;
+    session.recipe.checkpoint.every = 2;
+    each.change(session.recipe);
+    const auto backend = make_cpu_backend();
+    session.backend = backend.get();
+    session.data_folder = folder / "data";
+    session.run_folder = folder / each.name;
+    const TrainingResult result = run_training(session);
+    const TrainingPlan plan = plan_training(session.recipe, dataset.info().vocab_size);
+    EXPECT_EQ(plan.peak_bytes, result.peak_bytes) << each.name;
+    uint64_t sum = 0;
+    for (const PlanMemoryRow& row : plan.breakdown) sum += row.bytes;
+    EXPECT_EQ(sum, plan.peak_bytes) << each.name;
+    uint64_t on_disk = 0;
+    for (const auto& file : std::filesystem::directory_iterator(result.model_folder)) on_disk += file.file_size();
+    EXPECT_GE(plan.checkpoint_bytes, on_disk);
+    EXPECT_LE(plan.checkpoint_bytes, on_disk + (300 << 10));
+  }
+}
+
+TEST(TrainingPlan, counts_parameters_flops_and_time) {
+  const Recipe recipe = tiny_recipe(10);
+  MachineProfile machine;
+  machine.measured_at = "2026-01-01T00:00:00Z";
+  machine.f32_gflops = 100;
+  machine.read_gb_per_second = 10;
+  const TrainingPlan plan = plan_training(recipe, 257, {.machine = machine});
+  // Embedding; per layer q, k, v, o with K = 1 of 16, three matrices of 32 x 48, two gains; last gain.
+  EXPECT_EQ(plan.parameters, 257 * 32 + 2 * (32 * 32 + 2 * 16 * 32 + 32 * 32 + 3 * 32 * 48 + 2 * 32) + 32);
+  EXPECT_EQ(plan.steps, 10);
+  EXPECT_EQ(plan.tokens, 10 * 4 * 16);
+  // Matrix products alone: 6 FLOPs per weight and token, forward and backward.
+  const double products = 6.0 * (257 * 32 + 2 * (32 * 32 + 2 * 16 * 32 + 32 * 32 + 3 * 32 * 48)) * 64;
+  EXPECT_GT(plan.flops_per_step, products);
+  EXPECT_LT(plan.flops_per_step, 2.5 * products);
+  EXPECT_TRUE(plan.has_time());
+  EXPECT_GE(plan.seconds_per_step, plan.flops_per_step / 100e9);
+  EXPECT_NEAR(plan.seconds, 10 * plan.seconds_per_step, 1e-9);
+  EXPECT_FALSE(plan_training(recipe, 257).has_time());
+}
+
+TEST(TrainingPlan, accumulation_costs_time_but_hardly_memory) {
+  Recipe once = tiny_recipe(10), four_times = tiny_recipe(10);
+  four_times.data.accumulation = 4;
+  const TrainingPlan a = plan_training(once, 257), b = plan_training(four_times, 257);
+  EXPECT_GT(b.flops_per_step, 3.5 * a.flops_per_step);
+  EXPECT_LT(b.flops_per_step, 4.0 * a.flops_per_step);
+  EXPECT_LT(static_cast<double>(b.peak_bytes), 1.05 * static_cast<double>(a.peak_bytes));
+}
+
+TEST(TrainingPlan, a_horizon_in_epochs_needs_the_number_of_tokens) {
+  Recipe recipe = tiny_recipe(10);
+  recipe.horizon = {.epochs = 2};
+  EXPECT_THROW(plan_training(recipe, 257), Error);
+  EXPECT_EQ(plan_training(recipe, 257, {.train_tokens = 6400}).steps, 200);
+}
+
+}  // namespace
+}  // namespace owlet
