@@ -23,7 +23,7 @@ ALLOWED = {
     "data": ["text", "formats", "base"],
     "train": ["models", "data", "formats", "text", "nn", "ops", "tensor", "base"],
     "infer": ["models", "text", "formats", "nn", "ops", "tensor", "base"],
-    "planner": ["machine", "models", "train", "backends/plan", "ops", "tensor", "base"],
+    "planner": ["machine", "models", "train", "backends", "ops", "tensor", "base"],
     "serve": ["infer", "text", "planner", "train", "base"],
     "cli": ["*"],
 }

@@ -73,9 +73,10 @@ OrderedJson to_json(const TrainingResult& result) {
           {"interrupted", result.is_interrupted}};
 }
 
-int TrainingView::finish(TrainingResult result) {
+int TrainingView::finish(TrainingResult result, const std::filesystem::path& run_folder) {
   result.peak_resident_bytes = read_process_memory().peak_resident_bytes;
-  const std::string run = result.run_folder.string();
+  result.run_folder = run_folder;
+  const std::string run = run_folder.string();
   if (result.is_interrupted) {
     console_.result(
         fmt::format("Stopped after step {}; everything is saved. Continue with: owlet resume {}", result.steps, run));

@@ -22,8 +22,9 @@ class TrainingView {
   void connect(TrainingSession& session);
 
   const std::vector<CurvePoint>& losses() const { return losses_; }
-  /// Prints the result (text or JSON) and returns the exit code: 0, or 130 when interrupted.
-  int finish(TrainingResult result);
+  /// Prints the result (text or JSON) with the run named as the person named it; returns the exit code: 0, or 130 when
+  /// interrupted.
+  int finish(TrainingResult result, const std::filesystem::path& run);
 
  private:
   void show_step(const StepReport& report);

@@ -98,7 +98,7 @@ class Demo {
     const std::string prompt = story_prompts().front();
     const std::string before = sample_untrained(prompt);
     TrainingResult result = train();
-    if (result.is_interrupted) return view_->finish(result);
+    if (result.is_interrupted) return view_->finish(result, folder_ / "run");
     const std::string after = sample_trained(prompt);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report(prompt, before, after, result, seconds);
@@ -172,6 +172,7 @@ class Demo {
   void report(const std::string& prompt, const std::string& before, const std::string& after, TrainingResult result,
               double seconds) {
     stage(5, "Done.");
+    result.run_folder = folder_ / "run";
     const std::string run = result.run_folder.string();
     const std::string curve = draw_curve(view_->losses(), 64, 10, "step");
     console_.result(fmt::format("\nLoss while it learned (nats per token):\n{}", curve));

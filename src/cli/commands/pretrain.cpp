@@ -63,7 +63,7 @@ int run_pretrain(const PretrainArguments& arguments, Program& program) {
   session.force = arguments.force;
   TrainingView view(console, machine);
   view.connect(session);
-  return view.finish(run_training(session));
+  return view.finish(run_training(session), arguments.run);
 }
 
 }  // namespace

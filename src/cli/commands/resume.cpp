@@ -31,7 +31,7 @@ int run_resume(const ResumeArguments& arguments, Program& program) {
   session.backend = backend.get();
   TrainingView view(program.console, machine);
   view.connect(session);
-  return view.finish(resume_training(session));
+  return view.finish(resume_training(session), arguments.run);
 }
 
 }  // namespace
