@@ -80,9 +80,11 @@ TEST(RunFolder, cutting_back_drops_later_lines_and_half_written_ones) {
   }
   const fs::path metrics = run.path() / "metrics.jsonl";
   const std::string whole = read_file(metrics);
-  write_file_atomically(metrics, whole + "{\"step\":1,\"lo");
-  run.cut_back_to(4);
-  EXPECT_EQ(read_file(metrics), whole);
+  for (const char* half_written : {"{\"step\":1,\"lo", "{\"step\":1}"}) {
+    write_file_atomically(metrics, whole + half_written);
+    run.cut_back_to(4);
+    EXPECT_EQ(read_file(metrics), whole);
+  }
   run.cut_back_to(2);
   EXPECT_EQ(read_file(metrics), "{\"step\":1,\"loss\":1.5}\n{\"step\":2,\"loss\":1.5}\n");
   EXPECT_EQ(read_file(run.path() / "samples.md"),

@@ -10,7 +10,6 @@ double learning_rate_at(const ScheduleRecipe& schedule, double peak, int64_t ste
   const int64_t total = std::max<int64_t>(1, total_steps);
   const int64_t warmup = std::clamp<int64_t>(schedule.warmup_steps, 0, total);
   const int64_t last = total - 1;
-  step = std::clamp<int64_t>(step, 0, last);
   if (step < warmup) return peak * static_cast<double>(step + 1) / static_cast<double>(warmup);
 
   // Decay begins behind the last step at the peak and ends at the last step of all.

@@ -291,6 +291,21 @@ TEST(Trainer, evaluation_does_not_depend_on_the_batch_size) {
   EXPECT_NEAR(results[0].perplexity, std::exp(results[0].loss), 1e-9);
 }
 
+TEST(Trainer, tokens_that_stand_for_no_text_count_in_the_loss_but_not_in_bits_per_byte) {
+  const auto backend = make_cpu_backend();
+  const Recipe recipe = tiny_recipe();
+  Trainer trainer = make_trainer(*backend, recipe);
+  Batch batch = make_synthetic_batch(recipe);
+  const auto end_of_text = static_cast<int32_t>(tiny_dataset().info().end_of_text_id);
+  batch.targets[0] = batch.targets[5] = end_of_text;
+  batch.targets[1] = -1;
+  EvaluationSums sums;
+  trainer.evaluate_batch(batch, sums);
+  EXPECT_EQ(sums.tokens, 63);
+  EXPECT_EQ(sums.bytes, 61);
+  EXPECT_NEAR(sums.nats - sums.text_nats, 2 * std::log(257.0), 0.5);
+}
+
 TEST(Trainer, evaluation_does_not_change_training) {
   const auto backend = make_cpu_backend();
   Trainer quiet = make_trainer(*backend, tiny_recipe()), curious = make_trainer(*backend, tiny_recipe());
