@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "tensor/buffer.hpp"
 #include "tensor/dtype.hpp"
@@ -55,7 +56,7 @@ class Tensor {
   /// First element; T must be the element type.
   template <typename T>
   T* data() const {
-    assert(dtype_of<T> == dtype_ || sizeof(T) == 1);
+    assert(dtype_of<std::remove_const_t<T>> == dtype_ || sizeof(T) == 1);
     return reinterpret_cast<T*>(bytes());
   }
   template <typename T>
