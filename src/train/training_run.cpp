@@ -96,10 +96,11 @@ void TrainingRun::after_step(StepReport& report) {
   trainer_.check_skips();
 }
 
-void TrainingRun::evaluate() {
+void TrainingRun::evaluate(bool is_saved_next) {
   const EvaluationResult result = trainer_.evaluate();
   last_evaluation_ = result;
-  if (std::isfinite(result.loss) && (!best_ || result.loss < best_->loss)) {
+  // Only what is saved can be the best: the mark must have a checkpoint to point at.
+  if (is_saved_next && std::isfinite(result.loss) && (!best_ || result.loss < best_->loss)) {
     best_ = BestEvaluation{result.step, result.loss};
   }
   folder_.append_metrics({{"type", "evaluation"},
@@ -145,7 +146,7 @@ TrainingResult TrainingRun::run() {
     const bool is_checkpoint = is_last || is_due(recipe.checkpoint.every);
     const bool is_evaluation =
         is_last || is_due(recipe.evaluation.every) || (is_checkpoint && recipe.evaluation.every > 0);
-    if (is_evaluation && trainer_.can_evaluate()) evaluate();
+    if (is_evaluation && trainer_.can_evaluate()) evaluate(is_checkpoint);
     const bool is_sample = is_due(recipe.sample.every) || (is_last && recipe.sample.every > 0);
     if (is_sample && session_.write_sample) write_samples();
     if (is_checkpoint) save();

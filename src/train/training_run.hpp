@@ -37,7 +37,7 @@ class TrainingRun {
   void log_step(const StepReport& report);
   void estimate_time_left(StepReport& report);
   bool is_due(int64_t every) const;
-  void evaluate();
+  void evaluate(bool is_saved_next);
   void write_samples();
   void save();
   double total_seconds() const;
