@@ -79,8 +79,10 @@ std::string name_before_mark(const std::string& name, std::string_view mark) {
   return is_number ? name.substr(0, at) : std::string();
 }
 
-/// True if no living object holds the lock on `path`.
+/// True if no living object holds the lock on `path`. Links cannot be locked and live for one rename only: one that is
+/// met here was left by a killed process (who marks checkpoints holds the run's lock).
 bool is_abandoned(const fs::path& path) {
+  if (fs::is_symlink(fs::symlink_status(path))) return true;
   const Descriptor descriptor(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   return descriptor.get() >= 0 && flock(descriptor.get(), LOCK_EX | LOCK_NB) == 0;
 }

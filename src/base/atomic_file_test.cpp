@@ -170,6 +170,16 @@ TEST(RemovePartialFiles, RemovesTheDeadAndKeepsTheLiving) {
   EXPECT_EQ(remove_partial_files(folder / "missing"), 0);
 }
 
+TEST(RemovePartialFiles, RemovesLinksWithoutTouchingWhatTheyPointAt) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "step-1", "kept");
+  fs::create_symlink("step-1", folder / "latest.partial-7");
+  fs::create_symlink("nowhere", folder / "best.partial-7");
+  EXPECT_EQ(remove_partial_files(folder.path()), 2);
+  EXPECT_EQ(count_entries(folder.path()), 1);
+  EXPECT_EQ(read_file(folder / "step-1"), "kept");
+}
+
 TEST(RemovePartialFiles, PutsBackAFolderMovedAside) {
   const TemporaryFolder folder;
   fs::create_directory(folder / "run.previous-5");

@@ -25,7 +25,7 @@ namespace {
 constexpr uint64_t kStorySeed = 2026;
 constexpr uint64_t kNumStories = 20000;
 constexpr int32_t kVocabSize = 1024;
-constexpr int64_t kSampleTokens = 120;
+constexpr int64_t kSampleTokens = 170;
 
 /// The demo's recipe: a Llama-type model small enough for minutes, with a context that holds a whole story.
 constexpr std::string_view kRecipe = R"(
@@ -33,7 +33,7 @@ description = "The model that `owlet demo` raises"
 seed = 1
 [model]
 family = "llama"
-width = 192
+width = 256
 layers = 4
 heads = 4
 kv_heads = 2
@@ -41,15 +41,15 @@ context = 192
 [data]
 batch = 32
 [optimizer]
-learning_rate = 3e-3
+learning_rate = 2.5e-3
 weight_decay = 0.1
 [schedule]
 kind = "wsd"
-warmup_steps = 40
+warmup_steps = 60
 min_lr_ratio = 0.02
 decay_fraction = 0.4
 [horizon]
-steps = 500
+steps = 600
 [evaluation]
 every = 100
 batches = 20
