@@ -49,7 +49,7 @@ warmup_steps = 60
 min_lr_ratio = 0.02
 decay_fraction = 0.4
 [horizon]
-steps = 600
+steps = 900
 [evaluation]
 every = 100
 batches = 20
