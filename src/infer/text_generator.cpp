@@ -60,21 +60,8 @@ Tensor TextGenerator::prefill(std::span<const int32_t> ids, KvCacheTensors& cach
   return logits;
 }
 
-GenerationResult TextGenerator::generate(std::string_view prompt, const GenerationOptions& options,
-                                         const TextSink& sink) {
-  check(options.max_tokens >= 0, ErrorKind::invalid_argument, "max-tokens is {}, expected 0 or more",
-        options.max_tokens);
-  GenerationResult result;
-  if (parts_.begin_id) result.prompt_ids.push_back(*parts_.begin_id);
-  parts_.tokenizer.encode_append(prompt, result.prompt_ids, options.parses_special);
-  const auto num_prompt = static_cast<int64_t>(result.prompt_ids.size());
-  const int64_t context = parts_.model.max_context();
-  check(num_prompt > 0, ErrorKind::invalid_argument,
-        "the prompt is empty and this model has no token that begins a text");
-  check(num_prompt < context, ErrorKind::invalid_argument, "the prompt has {} tokens, the model's context is {}",
-        num_prompt, context);
-
-  const int64_t max_tokens = std::min(options.max_tokens, context - num_prompt);
+void TextGenerator::decode(const GenerationOptions& options, int64_t max_tokens, Tensor logits, KvCacheTensors& cache,
+                           const TextSink& sink, GenerationResult& result) {
   Sampler sampler(options.sampler, parts_.tokenizer.vocab_size());
   Utf8Stream characters;
   std::vector<int32_t> history = result.prompt_ids;
@@ -83,13 +70,6 @@ GenerationResult TextGenerator::generate(std::string_view prompt, const Generati
     result.text += piece;
     return piece.empty() || !sink || sink(piece);
   };
-  if (max_tokens == 0) return result;
-
-  auto start = std::chrono::steady_clock::now();
-  KvCacheTensors cache = parts_.model.make_cache(ctx_, 1, num_prompt + max_tokens);
-  Tensor logits = prefill(result.prompt_ids, cache);
-  result.prefill_seconds = seconds_since(start);
-  start = std::chrono::steady_clock::now();
   for (int64_t n = 0; n < max_tokens; ++n) {
     ctx_.backend().read(logits, scores.data());
     const int32_t id = sampler.sample(scores, history);
@@ -103,10 +83,34 @@ GenerationResult TextGenerator::generate(std::string_view prompt, const Generati
       result.finish = FinishReason::cancelled;
       break;
     }
-    if (n + 1 < max_tokens) logits = logits_after(std::span(&id, 1), num_prompt + n, cache);
+    const auto position = static_cast<int64_t>(history.size()) - 1;
+    if (n + 1 < max_tokens) logits = logits_after(std::span(&id, 1), position, cache);
   }
   emit(characters.flush());
-  result.decode_seconds = seconds_since(start);
+}
+
+GenerationResult TextGenerator::generate(std::string_view prompt, const GenerationOptions& options,
+                                         const TextSink& sink) {
+  check(options.max_tokens >= 0, ErrorKind::invalid_argument, "max-tokens is {}, expected 0 or more",
+        options.max_tokens);
+  GenerationResult result;
+  if (parts_.begin_id) result.prompt_ids.push_back(*parts_.begin_id);
+  parts_.tokenizer.encode_append(prompt, result.prompt_ids, options.parses_special);
+  const auto num_prompt = static_cast<int64_t>(result.prompt_ids.size());
+  const int64_t context = parts_.model.max_context();
+  check(num_prompt > 0, ErrorKind::invalid_argument,
+        "the prompt is empty and this model has no token that begins a text");
+  check(num_prompt < context, ErrorKind::invalid_argument, "the prompt has {} tokens, the model's context is {}",
+        num_prompt, context);
+  const int64_t max_tokens = std::min(options.max_tokens, context - num_prompt);
+  if (max_tokens == 0) return result;
+
+  const auto start = std::chrono::steady_clock::now();
+  KvCacheTensors cache = parts_.model.make_cache(ctx_, 1, num_prompt + max_tokens);
+  Tensor logits = prefill(result.prompt_ids, cache);
+  result.prefill_seconds = seconds_since(start);
+  decode(options, max_tokens, std::move(logits), cache, sink, result);
+  result.decode_seconds = seconds_since(start) - result.prefill_seconds;
   return result;
 }
 

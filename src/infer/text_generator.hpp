@@ -59,6 +59,8 @@ class TextGenerator {
  private:
   Tensor logits_after(std::span<const int32_t> ids, int64_t position, KvCacheTensors& cache);
   Tensor prefill(std::span<const int32_t> ids, KvCacheTensors& cache);
+  void decode(const GenerationOptions& options, int64_t max_tokens, Tensor logits, KvCacheTensors& cache,
+              const TextSink& sink, GenerationResult& result);
 
   Context& ctx_;
   GenerationModel parts_;
