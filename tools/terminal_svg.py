@@ -17,6 +17,7 @@ LINE_HEIGHT, CHARACTER_WIDTH, MARGIN = 18, 8.4, 16
 
 def wrapped_lines(text: str) -> list[str]:
     plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+    plain = re.sub("[\x00-\x08\x0b-\x1f\x7f]", "\ufffd", plain)
     lines = []
     for line in plain.strip("\n").splitlines():
         lines += textwrap.wrap(line, COLUMNS, drop_whitespace=False, replace_whitespace=False) or [""]
@@ -35,7 +36,7 @@ def picture(lines: list[str]) -> str:
         color = "#ffffff" if line.rstrip().endswith(":") else "#9fd0ff" if re.search("[\u2800-\u28ff]", line) else "#c8ccd4"
         y = MARGIN + (number + 0.8) * LINE_HEIGHT
         if line.strip():
-            parts.append(f'<text x="{MARGIN}" y="{y:.0f}" fill="{color}">{html.escape(line)}</text>')
+            parts.append(f'<text x="{MARGIN}" y="{y:.0f}" fill="{color}" textLength="{len(line) * CHARACTER_WIDTH:.0f}" lengthAdjust="spacingAndGlyphs">{html.escape(line)}</text>')
     return "\n".join([*parts, "</g>", "</svg>"]) + "\n"
 
 

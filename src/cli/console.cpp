@@ -33,7 +33,8 @@ Console::Console() {
   const char* terminal = std::getenv("TERM");
   const bool is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
   is_terminal_ = isatty(STDERR_FILENO) == 1 && !is_dumb;
-  has_color_ = is_terminal_ && isatty(STDOUT_FILENO) == 1 && !is_set("NO_COLOR");
+  is_stdout_terminal_ = isatty(STDOUT_FILENO) == 1;
+  has_color_ = is_terminal_ && is_stdout_terminal_ && !is_set("NO_COLOR");
 }
 
 int Console::width() const {
@@ -52,7 +53,8 @@ void Console::result(std::string_view line) {
 void Console::result_piece(std::string_view piece) {
   if (json) return;
   clear_progress();
-  std::fwrite(piece.data(), 1, piece.size(), stdout);
+  const std::string shown = is_stdout_terminal_ ? printable(piece) : std::string(piece);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
   std::fflush(stdout);
 }
 
@@ -104,6 +106,20 @@ std::string Console::bold(std::string_view text) const {
 
 std::string Console::dim(std::string_view text) const {
   return has_color_ ? fmt::format("\x1b[2m{}\x1b[0m", text) : std::string(text);
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+    if (is_control) {
+      shown += "\uFFFD";
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
 }
 
 std::string progress_bar(double share, int width) {

@@ -27,7 +27,7 @@ class Console {
 
   /// A line of the result on stdout; silent under --json.
   void result(std::string_view line);
-  /// Part of a line of the result, shown at once (streamed text); silent under --json.
+  /// Part of a line of the result, shown at once (streamed text); silent under --json. A terminal gets it printable().
   void result_piece(std::string_view piece);
   /// The result under --json; silent otherwise.
   void json_result(const OrderedJson& document);
@@ -49,9 +49,13 @@ class Console {
   std::string dim(std::string_view text) const;
 
  private:
-  bool is_terminal_ = false, has_color_ = false;
+  bool is_terminal_ = false, is_stdout_terminal_ = false, has_color_ = false;
   bool shows_progress_ = false;
 };
+
+/// Text of a model made safe to show: control characters other than line end and tab (a bell, an escape sequence)
+/// become U+FFFD.
+std::string printable(std::string_view text);
 
 /// "[=====>    ]" of `width` characters for a share from 0 to 1.
 std::string progress_bar(double share, int width);

@@ -28,7 +28,8 @@ void TrainingView::connect(TrainingSession& session) {
   session.on_evaluation = [this](const EvaluationResult& result) { show_evaluation(result); };
   session.on_message = [this](const std::string& text) { console_.message(text); };
   session.on_sample = [this](const WrittenSample& sample) {
-    console_.message(fmt::format("step {} sample: {}{}", sample.step, console_.dim(sample.prompt), sample.text));
+    console_.message(
+        fmt::format("step {} sample: {}{}", sample.step, console_.dim(sample.prompt), printable(sample.text)));
   };
   session.write_sample = [](const SampleRequest& request) {
     return write_sample(request.model, request.ctx, request.tokenizer, request.prompt, request.max_tokens);

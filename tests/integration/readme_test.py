@@ -31,7 +31,7 @@ class Readme(ProgramTest):
         import re
 
         for page in [SOURCE / "README.md", *(SOURCE / "docs").glob("**/*.md")]:
-            for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            for target in re.findall(r"\]\(([^)#: ]+)\)", page.read_text()):
                 self.assertTrue((page.parent / target).exists(), f"{page.name}: {target}")
 
 

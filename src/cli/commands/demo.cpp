@@ -176,8 +176,8 @@ class Demo {
     const std::string run = result.run_folder.string();
     const std::string curve = draw_curve(view_->losses(), 64, 10, "step");
     console_.result(fmt::format("\nLoss while it learned (nats per token):\n{}", curve));
-    console_.result(fmt::format("{}\n{}{}\n", console_.bold("Before:"), prompt, before));
-    console_.result(fmt::format("{}\n{}{}\n", console_.bold("After:"), prompt, after));
+    console_.result(fmt::format("{}\n{}{}\n", console_.bold("Before:"), prompt, printable(before)));
+    console_.result(fmt::format("{}\n{}{}\n", console_.bold("After:"), prompt, printable(after)));
     console_.result(
         fmt::format("On stories it has never seen: {:.3f} bits per byte ({:.3f} nats per token). {} tokens in {}, {} "
                     "tokens/s; the whole "

@@ -32,6 +32,11 @@ TEST(ProgressBar, StaysInItsWidth) {
   EXPECT_EQ(progress_bar(7.0, 4), "[====]");
 }
 
+TEST(Printable, LetsNoControlSequenceThrough) {
+  EXPECT_EQ(printable("a\x1b[2J\a\tb\nc"), "a\uFFFD[2J\uFFFD\tb\nc");
+  EXPECT_EQ(printable("naïve 猫"), "naïve 猫");
+}
+
 TEST(ExitCodes, FollowTheTable) {
   EXPECT_EQ(exit_code(ErrorKind::invalid_argument), 2);
   EXPECT_EQ(exit_code(ErrorKind::corrupt_file), 3);
