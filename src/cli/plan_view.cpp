@@ -20,6 +20,7 @@ void show_plan(const TrainingPlan& plan, Console& console) {
   std::string text = table.to_string();
   if (!text.empty()) text.pop_back();
   console.result(text);
+  console.result("and about 40 MB for the program itself and its libraries");
   console.result(fmt::format("{} parameters, {} steps, {} tokens, {}FLOP per step, {} per checkpoint on disk",
                              format_count(static_cast<double>(plan.parameters)), plan.steps,
                              format_count(static_cast<double>(plan.tokens)), format_count(plan.flops_per_step),

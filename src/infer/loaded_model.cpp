@@ -49,6 +49,11 @@ Tensor copy_tensor(const SafetensorsTensor& stored, const fs::path& folder) {
 void load_weights(Context& ctx, LoadedModel& loaded, const ParameterStorage& storage) {
   const SafetensorsFolder weights(loaded.folder);
   loaded.notes = weights.leftovers();
+  // A checkpoint of a run holds the optimizer's state beside the weights: that is as it should be.
+  const bool is_checkpoint = fs::exists(loaded.folder / "trainer.json");
+  std::erase_if(loaded.notes, [&](const std::string& note) {
+    return is_checkpoint && note.find(" optimizer.safetensors ") != std::string::npos;
+  });
   const auto fetch = [&](const std::string& name) {
     const SafetensorsTensor* stored = weights.find(name);
     if (stored == nullptr) return Tensor();

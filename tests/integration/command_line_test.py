@@ -53,6 +53,8 @@ class Verbs(ProgramTest):
         again = self.run_json("generate", "run", "Story 1", "--max-tokens", 12, "--temperature", 0.9, "--seed", 5)
         self.assertEqual((first["text"], first["ids"]), (again["text"], again["ids"]))
         self.assertGreater(first["tokens_per_second"], 0)
+        spoken = self.run_program("generate", "run", "Story", "--max-tokens", 3)
+        self.assertNotIn("warning", spoken.stderr)
         greedy = [self.run_json("generate", "run", "Story", "--max-tokens", 8, "--temperature", 0, "--seed", s)["ids"] for s in (1, 2)]
         self.assertEqual(greedy[0], greedy[1])
 
