@@ -56,7 +56,10 @@ std::pair<const CLI::App*, std::string> first_unknown_word(const CLI::App& app, 
 int report_usage_error(const CLI::ParseError& error, const CLI::App& app, Program& program,
                        std::vector<std::string> words) {
   const auto [verb, unknown] = first_unknown_word(app, words);
-  const std::string place = verb == &app ? "owlet" : "owlet " + verb->get_name();
+  std::string place = verb->get_name();
+  for (const CLI::App* parent = verb->get_parent(); parent != nullptr; parent = parent->get_parent()) {
+    place = parent->get_name() + " " + place;
+  }
   std::string message = error.what(), hint = fmt::format("`{} --help` shows what is possible", place);
   if (!unknown.empty() &&
       (dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error))) {

@@ -17,8 +17,8 @@ std::vector<fs::path> recipe_folders() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   if (!program.empty()) {
-    folders.push_back(program.parent_path() / ".." / ".." / "recipes");
-    folders.push_back(program.parent_path() / ".." / "share" / "owlet" / "recipes");
+    folders.push_back((program.parent_path() / ".." / ".." / "recipes").lexically_normal());
+    folders.push_back((program.parent_path() / ".." / "share" / "owlet" / "recipes").lexically_normal());
   }
   return folders;
 }

@@ -75,6 +75,12 @@ class Mistakes(ProgramTest):
         self.assert_fails(2, "pretrian", says=["no command 'pretrian'", "'pretrain'"])
         self.assert_fails(2, "generate", "x", "y", "--max-token", "3", says=["--max-tokens"])
         self.assert_fails(2, "tokenizer", "trian", says=["'train'"])
+        self.assert_fails(2, "data", "prepare", says=["files", "owlet data prepare --help"])
+
+    def test_dry_run_without_data(self):
+        plan = self.run_json("pretrain", "stories-3m", "--vocab", 4096, "--dry-run")
+        self.assertEqual(plan["steps"], 1000)
+        self.assert_fails(2, "pretrain", "stories-3m", "--dry-run", says=["--vocab"])
 
     def test_missing_input_files(self):
         self.assert_fails(3, "generate", "nowhere", "Hi", says=["nowhere"])

@@ -14,6 +14,9 @@ namespace owlet {
 
 namespace {
 
+/// Horizon of a dry run that has no data to count epochs in.
+constexpr int64_t kStepsWithoutData = 1000;
+
 struct PretrainArguments {
   std::string recipe, data, run;
   std::vector<std::string> overrides;
@@ -41,9 +44,13 @@ TrainingPlan make_plan(const PretrainArguments& arguments, const Recipe& recipe,
 
 int run_pretrain(const PretrainArguments& arguments, Program& program) {
   Console& console = program.console;
-  const Recipe recipe = load_recipe(find_recipe(arguments.recipe, recipe_folders()), arguments.overrides);
+  Recipe recipe = load_recipe(find_recipe(arguments.recipe, recipe_folders()), arguments.overrides);
   if (arguments.dry_run) {
     apply_threads(program);
+    if (arguments.data.empty() && recipe.horizon.epochs > 0) {
+      recipe.horizon = {.steps = kStepsWithoutData};
+      console.say("without --data an epoch has no length: counted for {} steps", kStepsWithoutData);
+    }
     show_plan(make_plan(arguments, recipe, known_machine()), console);
     return 0;
   }
