@@ -124,7 +124,8 @@ void SafetensorsFile::release(const SafetensorsTensor& tensor) const {
   }
 }
 
-SafetensorsFolder::SafetensorsFolder(const fs::path& path) : path_(path) {
+SafetensorsFolder::SafetensorsFolder(const fs::path& path, std::set<std::string> other_files)
+    : path_(path), other_files_(std::move(other_files)) {
   std::error_code ignored;
   fs::path index_path;
   if (fs::is_directory(path, ignored)) {
@@ -190,7 +191,8 @@ void SafetensorsFolder::report_stray_files(const fs::path& folder, const std::se
   std::vector<std::string> stray;
   for (const auto& entry : fs::directory_iterator(folder.empty() ? fs::path(".") : folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (entry.path().extension() == ".safetensors" && !names_in_use.contains(name)) stray.push_back(name);
+    const bool is_known = names_in_use.contains(name) || other_files_.contains(name);
+    if (entry.path().extension() == ".safetensors" && !is_known) stray.push_back(name);
   }
   std::sort(stray.begin(), stray.end());
   for (const std::string& name : stray) {

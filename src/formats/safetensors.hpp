@@ -74,7 +74,8 @@ class SafetensorsFolder {
  public:
   /// `path`: a folder, an index file, or one safetensors file. Throws not_found, corrupt_file (a tensor of the index
   /// missing from its file, a file name that leaves the folder).
-  explicit SafetensorsFolder(const std::filesystem::path& path);
+  /// Files named in `other_files` may lie beside the weights and are no leftovers.
+  explicit SafetensorsFolder(const std::filesystem::path& path, std::set<std::string> other_files = {});
   std::vector<std::string> names() const;  ///< sorted
   const SafetensorsTensor* find(std::string_view name) const;
   const SafetensorsTensor& get(std::string_view name) const;
@@ -89,6 +90,7 @@ class SafetensorsFolder {
   std::filesystem::path path_;
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string, std::pair<size_t, const SafetensorsTensor*>, std::less<>> by_name_;
+  std::set<std::string> other_files_;
   std::vector<std::string> leftovers_;
 };
 

@@ -1,5 +1,7 @@
 #include "infer/loaded_model.hpp"
 
+#include <set>
+
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -47,13 +49,11 @@ Tensor copy_tensor(const SafetensorsTensor& stored, const fs::path& folder) {
 /// Makes the model and fills it. A head that the file keeps beside the embedding it should be tied to stays a head of
 /// its own.
 void load_weights(Context& ctx, LoadedModel& loaded, const ParameterStorage& storage) {
-  const SafetensorsFolder weights(loaded.folder);
-  loaded.notes = weights.leftovers();
   // A checkpoint of a run holds the optimizer's state beside the weights: that is as it should be.
   const bool is_checkpoint = fs::exists(loaded.folder / "trainer.json");
-  std::erase_if(loaded.notes, [&](const std::string& note) {
-    return is_checkpoint && note.find(" optimizer.safetensors ") != std::string::npos;
-  });
+  const SafetensorsFolder weights(
+      loaded.folder, is_checkpoint ? std::set<std::string>{"optimizer.safetensors"} : std::set<std::string>{});
+  loaded.notes = weights.leftovers();
   const auto fetch = [&](const std::string& name) {
     const SafetensorsTensor* stored = weights.find(name);
     if (stored == nullptr) return Tensor();

@@ -101,14 +101,19 @@ class KillResumeTest(ProgramTest):
             self.assertEqual(leftovers, [])
         print(f"{kills} kills over {runs} runs, seed {seed}")
 
-    @unittest.skipUnless(os.geteuid() == 0, "mounting a small tmpfs needs root")
-    def test_a_full_disk_loses_nothing(self):
+    def mount_disk(self, size):
+        """A folder on a file system of its own that holds `size`; unmounted after the test."""
         disk = self.folder / "disk"
         disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], capture_output=True)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)], capture_output=True)
         if mounted.returncode != 0:
             self.skipTest(f"cannot mount a tmpfs: {mounted.stderr.decode().strip()}")
         self.addCleanup(subprocess.run, ["umount", str(disk)])
+        return disk
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounting a small tmpfs needs root")
+    def test_a_full_disk_loses_nothing(self):
+        disk = self.mount_disk("8m")
         run = disk / "run"
         self.result_of(self.pretrain_arguments(run) + ["--set", "horizon.steps=40"])
         self.assertEqual(self.saved_step(run), 40)
@@ -126,12 +131,7 @@ class KillResumeTest(ProgramTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "mounting a small tmpfs needs root")
     def test_a_disk_too_small_is_refused_before_the_first_step(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)], capture_output=True)
-        if mounted.returncode != 0:
-            self.skipTest(f"cannot mount a tmpfs: {mounted.stderr.decode().strip()}")
-        self.addCleanup(subprocess.run, ["umount", str(disk)])
+        disk = self.mount_disk("200k")
         done = self.run_program(*self.pretrain_arguments(disk / "run"))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("checkpoint", done.stdout + done.stderr)
