@@ -34,6 +34,7 @@ void add_pretrain_command(CLI::App& app, Program& program);
 void add_resume_command(CLI::App& app, Program& program);
 void add_generate_command(CLI::App& app, Program& program);
 void add_machine_command(CLI::App& app, Program& program);
+void add_bench_command(CLI::App& app, Program& program);
 void add_demo_command(CLI::App& app, Program& program);
 void add_version_command(CLI::App& app, Program& program);
 

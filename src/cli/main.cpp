@@ -16,8 +16,8 @@ namespace {
 
 /// Every verb, in the order the help shows them.
 constexpr void (*kCommands[])(CLI::App&, Program&) = {
-    add_demo_command,   add_data_command,     add_tokenizer_command, add_pretrain_command,
-    add_resume_command, add_generate_command, add_machine_command,   add_version_command,
+    add_demo_command,     add_data_command,    add_tokenizer_command, add_pretrain_command, add_resume_command,
+    add_generate_command, add_machine_command, add_bench_command,     add_version_command,
 };
 
 std::vector<std::string> verb_names(const CLI::App& app) {

@@ -40,6 +40,7 @@ void Recipe::check() const {
   // Upper limits keep products of a few of these far from overflow.
   constexpr int64_t kMany = int64_t{1} << 24;
   for (const auto& [key, value, least] : {std::tuple<std::string_view, int64_t, int64_t>  //
+                                          {"model.vocab", model.vocab, 0},
                                           {"model.width", model.width, 1},
                                           {"model.layers", model.layers, 1},
                                           {"model.heads", model.heads, 1},

@@ -19,9 +19,10 @@
 
 namespace owlet {
 
-/// [model] The vocabulary comes from the tokenizer.
+/// [model] A run takes its vocabulary from the tokenizer.
 struct ModelRecipe {
   DecoderFamily family = DecoderFamily::llama;
+  int64_t vocab = 0;         ///< V for plans and benchmarks without data; 0: must be given there
   int64_t width = 128;       ///< C
   int64_t layers = 4;        ///< L
   int64_t heads = 4;         ///< H

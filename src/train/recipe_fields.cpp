@@ -43,6 +43,7 @@ std::vector<RecipeField> recipe_fields(Recipe& r) {
       {"", "seed", &r.seed},
 
       {"model", "family", family_choice(r.model.family)},
+      {"model", "vocab", &r.model.vocab},
       {"model", "width", &r.model.width},
       {"model", "layers", &r.model.layers},
       {"model", "heads", &r.model.heads},

@@ -25,11 +25,11 @@ struct PretrainArguments {
   int64_t vocab_size = 0;
 };
 
-/// The plan for what is asked; the vocabulary comes from the data or, without any, from --vocab.
+/// The plan for what is asked; the vocabulary comes from the data or, without any, from --vocab or the recipe.
 TrainingPlan make_plan(const PretrainArguments& arguments, const Recipe& recipe, const MachineProfile& machine) {
   PlanInputs inputs;
   if (machine.is_measured()) inputs.machine = machine;
-  int64_t vocab_size = arguments.vocab_size;
+  int64_t vocab_size = arguments.vocab_size > 0 ? arguments.vocab_size : recipe.model.vocab;
   if (!arguments.data.empty()) {
     const Dataset dataset = load_dataset(arguments.data);
     vocab_size = dataset.info().vocab_size;

@@ -1,0 +1,73 @@
+// owlet bench: how fast this computer trains, and where the time goes.
+#include <memory>
+
+#include "cli/bench_train.hpp"
+#include "cli/command.hpp"
+
+namespace owlet {
+
+namespace {
+
+void add_bench_train(CLI::App& bench, Program& program) {
+  CLI::App* command = bench.add_subcommand("train", "Time whole training steps of a recipe on random tokens");
+  auto arguments = std::make_shared<BenchTrainArguments>();
+  command->add_option("--preset", arguments->preset, "Recipe file, or the name of one that comes with Owlet")
+      ->required()
+      ->type_name("RECIPE");
+  command->add_option("--context", arguments->context, "Tokens per row")->type_name("T");
+  command->add_option("--batch", arguments->batch, "Rows per step")->type_name("B");
+  command->add_option("--steps", arguments->steps, "Steps that count, after two that warm up")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  command->add_option("--dtype", arguments->dtype, "Type of activations and matrices")
+      ->check(CLI::IsMember({"bf16", "f32"}));
+  command->add_option("--attention", arguments->attention, "Blockwise, or with whole score matrices")
+      ->check(CLI::IsMember({"flash", "plain"}));
+  command->add_option("--optimizer", arguments->optimizer, "Moments in f32, or in 8 bit")
+      ->check(CLI::IsMember({"adamw", "adamw8bit"}));
+  command->add_option("--weights", arguments->weights, "Master weights in f32, or bf16 ones alone")
+      ->check(CLI::IsMember({"f32", "bf16"}));
+  command->add_option("--checkpointing", arguments->checkpointing, "Keep activations, or compute them again per block")
+      ->type_name("off|block|every N");
+  command->add_option("--set", arguments->overrides, "Change one setting of the recipe; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->expected(1, -1)
+      ->allow_extra_args(false);
+  command
+      ->add_option("--save-start", arguments->save_start,
+                   "Write the first weights and all batches here, for other programs to train the same")
+      ->type_name("DIR");
+  add_common_options(*command, program,
+                     "  owlet bench train --preset stories-15m --context 256 --batch 32\n"
+                     "  owlet bench train --preset llama-1b --batch 4 --optimizer adamw8bit --weights bf16 --json");
+  set_action(*command, program, [arguments, &program] { return bench_train(*arguments, program); });
+}
+
+void add_bench_ladder(CLI::App& bench, Program& program) {
+  CLI::App* command = bench.add_subcommand("ladder", "The same training step with ever more of Owlet's methods");
+  auto arguments = std::make_shared<BenchLadderArguments>();
+  command->add_option("--preset", arguments->preset, "Recipe file, or the name of one that comes with Owlet")
+      ->capture_default_str()
+      ->type_name("RECIPE");
+  command->add_option("--context", arguments->context, "Tokens per row")->capture_default_str()->type_name("T");
+  command->add_option("--batch", arguments->batch, "Rows per step")->capture_default_str()->type_name("B");
+  command->add_option("--steps", arguments->steps, "Steps that count, after two that warm up")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  add_common_options(*command, program, "  owlet bench ladder\n  owlet bench ladder --context 2048 --batch 4 --json");
+  set_action(*command, program, [arguments, &program] { return bench_ladder(*arguments, program); });
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Program& program) {
+  CLI::App* command = app.add_subcommand("bench", "Measure training on this computer");
+  command->require_subcommand(1);
+  add_bench_train(*command, program);
+  add_bench_ladder(*command, program);
+}
+
+}  // namespace owlet
