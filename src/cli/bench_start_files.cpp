@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "formats/safetensors.hpp"
 #include "models/decoder/checkpoint_names.hpp"
+#include "train/schedule.hpp"
 
 namespace owlet {
 namespace {
@@ -38,6 +39,18 @@ void save_batches(const std::filesystem::path& file, BatchStream& stream, const 
                            {"targets", "I32", shape, [&] { return std::as_bytes(std::span(targets)); }}});
 }
 
+void save_settings(const std::filesystem::path& file, const Recipe& recipe, int64_t num_steps) {
+  const OptimizerRecipe& optimizer = recipe.optimizer;
+  OrderedJson rates = OrderedJson::array();
+  for (int64_t step = 0; step < num_steps; ++step) {
+    rates.push_back(learning_rate_at(recipe.schedule, optimizer.learning_rate, step, recipe.horizon.steps));
+  }
+  const OrderedJson settings{{"beta1", optimizer.beta1}, {"beta2", optimizer.beta2},
+                             {"eps", optimizer.eps},     {"weight_decay", optimizer.weight_decay},
+                             {"clip", optimizer.clip},   {"learning_rates", rates}};
+  write_file_atomically(file, dump_json(settings, 2) + "\n");
+}
+
 }  // namespace
 
 void save_bench_start(const std::string& folder, Trainer& trainer, BatchStream& stream, int64_t num_steps) {
@@ -46,6 +59,7 @@ void save_bench_start(const std::string& folder, Trainer& trainer, BatchStream& 
   check(!error, ErrorKind::io, "cannot create the folder '{}': {}", folder, error.message());
   save_weights(folder, trainer);
   save_batches(std::filesystem::path(folder) / "batches.safetensors", stream, trainer.recipe(), num_steps);
+  save_settings(std::filesystem::path(folder) / "training.json", trainer.recipe(), num_steps);
 }
 
 }  // namespace owlet
