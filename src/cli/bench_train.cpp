@@ -121,7 +121,7 @@ RooflinePeaks measure_roofline_peaks() {
 
 TrainingBenchResult run_training_bench(const TrainingBench& bench, Program& program, const RooflinePeaks& peaks) {
   const auto backend = make_backend(program);
-  ProfiledBackend profiled(*backend);
+  ProfiledBackend profiled(*backend, {.by_shape = bench.by_shape, .clock = {}});
   Trainer trainer(profiled, bench.recipe, make_random_training_data(bench.recipe, bench.vocab_size, kDataSeed));
   if (!bench.save_start.empty()) {
     save_bench_start(bench.save_start, trainer,
@@ -159,6 +159,7 @@ int bench_train(const BenchTrainArguments& arguments, Program& program) {
   bench.vocab_size = bench.recipe.model.vocab;
   bench.steps = arguments.steps;
   bench.save_start = arguments.save_start;
+  bench.by_shape = arguments.by_shape;
   program.console.progress("measuring the machine …");
   const RooflinePeaks peaks = measure_roofline_peaks();
   program.console.clear_progress();

@@ -18,6 +18,8 @@ struct TrainingBench {
   int64_t vocab_size = 0;
   /// Steps before those that count, and those.
   int64_t warmup_steps = 2, steps = 5;
+  /// Rows of the table by operation and shape instead of by operation.
+  bool by_shape = false;
   /// Folder for the weights before the first step and the batches of all steps, in safetensors; empty: not written.
   std::string save_start;
 };
@@ -46,6 +48,7 @@ struct BenchTrainArguments {
   std::string preset;
   int64_t context = 0, batch = 0, steps = 5;
   std::string dtype, attention, optimizer, weights, checkpointing, save_start;
+  bool by_shape = false;
   std::vector<std::string> overrides;
 };
 

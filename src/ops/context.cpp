@@ -38,6 +38,12 @@ void Context::on_backward(std::initializer_list<Tensor> inputs, std::initializer
   if (is_needed) tape_->record(outputs, std::move(closure));
 }
 
+void Context::can_recompute(const Tensor& value, std::function<void(Context&, const Tensor& target)> fill) const {
+  if (tape_ != nullptr && tape_->needs_gradient(value)) tape_->can_recompute(value, std::move(fill));
+}
+
+SavedTensor Context::save(const Tensor& value) const { return tape_ == nullptr ? SavedTensor() : tape_->save(value); }
+
 Tensor Context::grad(const Tensor& output) const { return tape_->gradient(output); }
 
 GradientSlot Context::slot(const Tensor& input) const {

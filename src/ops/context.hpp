@@ -15,6 +15,7 @@
 
 namespace owlet {
 
+class SavedTensor;
 class Tape;
 
 /// Cheap to copy; used by one thread at a time. Backend and tape must outlive it.
@@ -42,6 +43,13 @@ class Context {
   /// gradient (no inputs: always). The closure runs in backward only if a gradient arrived at one of `outputs`.
   void on_backward(std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs,
                    std::function<void(Context&)> closure) const;
+
+  /// Tells the tape that `value`, an output of the on_backward just before, need not be kept for backward closures:
+  /// `fill` computes the same bits into a tensor of its shape and type, from what its own backward keeps anyway. For
+  /// operations that cost little beside the memory.
+  void can_recompute(const Tensor& value, std::function<void(Context&, const Tensor& target)> fill) const;
+  /// What a closure captures instead of an input that it will read.
+  SavedTensor save(const Tensor& value) const;
 
   // For backward closures.
 

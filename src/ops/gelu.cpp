@@ -2,6 +2,7 @@
 
 #include "ops/any_op.hpp"
 #include "ops/checks.hpp"
+#include "ops/tape.hpp"
 
 namespace owlet {
 
@@ -34,6 +35,7 @@ Tensor gelu(Context& ctx, const Tensor& x, GeluKind kind) {
   ctx.on_backward({x}, {y}, [=, y = y.without_memory()](Context& c) {
     c.run(op::GeluGrad{c.grad(y), x, c.slot(x), kind});
   });
+  ctx.can_recompute(y, [=](Context& c, const Tensor& target) { c.run(op::Gelu{x, target, kind}); });
   return y;
 }
 

@@ -2,6 +2,7 @@
 
 #include "ops/any_op.hpp"
 #include "ops/checks.hpp"
+#include "ops/tape.hpp"
 
 namespace owlet {
 
@@ -48,6 +49,9 @@ Tensor layer_norm(Context& ctx, const Tensor& x, const Tensor& weight, const Ten
   ctx.run(op::LayerNorm{x, weight, bias, y, mean, inv_std, eps});
   ctx.on_backward({x, weight, bias}, {y}, [=, y = y.without_memory()](Context& c) {
     c.run(op::LayerNormGrad{c.grad(y), x, weight, mean, inv_std, c.slot(x), c.slot(weight), c.slot(bias)});
+  });
+  ctx.can_recompute(y, [=](Context& c, const Tensor& target) {
+    c.run(op::LayerNorm{x, weight, bias, target, mean, inv_std, eps});
   });
   return y;
 }

@@ -5,6 +5,7 @@
 
 #include "ops/any_op.hpp"
 #include "ops/checks.hpp"
+#include "ops/tape.hpp"
 
 namespace owlet {
 namespace {
@@ -84,12 +85,14 @@ Tensor linear(Context& ctx, const Tensor& x, const Tensor& weight, const Tensor&
         "linear: weight {} and x {}, expected (M, K) and (N…, K)", describe(weight), describe(x));
   Tensor y = ctx.empty(with_columns(x.shape(), weight.dim(0)), result_type.value_or(x.dtype()));
   ctx.run(op::Linear{x, weight, bias, y});
-  ctx.on_backward({x, weight, bias}, {y}, [x, weight, bias, y = y.without_memory()](Context& c) {
-    const Tensor dy = c.grad(y);
-    const GradientSlot dweight = c.slot(weight), dbias = c.slot(bias);
-    if (dweight.is_wanted() || dbias.is_wanted()) c.run(op::LinearWeightGrad{dy, x, dweight, dbias});
-    if (const GradientSlot dx = c.slot(x); dx.is_wanted()) c.run(op::LinearInputGrad{dy, weight, dx});
-  });
+  ctx.on_backward({x, weight, bias}, {y},
+                  [x_values = ctx.save(x), x = x.without_memory(), weight, bias, y = y.without_memory()](Context& c) {
+                    const Tensor dy = c.grad(y);
+                    const GradientSlot dweight = c.slot(weight), dbias = c.slot(bias);
+                    if (dweight.is_wanted() || dbias.is_wanted())
+                      c.run(op::LinearWeightGrad{dy, x_values.get(c), dweight, dbias});
+                    if (const GradientSlot dx = c.slot(x); dx.is_wanted()) c.run(op::LinearInputGrad{dy, weight, dx});
+                  });
   return y;
 }
 

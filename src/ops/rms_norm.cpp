@@ -2,6 +2,7 @@
 
 #include "ops/any_op.hpp"
 #include "ops/checks.hpp"
+#include "ops/tape.hpp"
 
 namespace owlet {
 
@@ -44,6 +45,7 @@ Tensor rms_norm(Context& ctx, const Tensor& x, const Tensor& weight, float eps) 
   ctx.on_backward({x, weight}, {y}, [=, y = y.without_memory()](Context& c) {
     c.run(op::RmsNormGrad{c.grad(y), x, weight, inv_rms, c.slot(x), c.slot(weight)});
   });
+  ctx.can_recompute(y, [=](Context& c, const Tensor& target) { c.run(op::RmsNorm{x, weight, target, inv_rms, eps}); });
   return y;
 }
 

@@ -2,6 +2,7 @@
 
 #include "ops/any_op.hpp"
 #include "ops/checks.hpp"
+#include "ops/tape.hpp"
 
 namespace owlet {
 
@@ -43,6 +44,7 @@ Tensor swiglu(Context& ctx, const Tensor& gate, const Tensor& up) {
   ctx.on_backward({gate, up}, {y}, [=, y = y.without_memory()](Context& c) {
     c.run(op::SwiGluGrad{c.grad(y), gate, up, c.slot(gate), c.slot(up)});
   });
+  ctx.can_recompute(y, [=](Context& c, const Tensor& target) { c.run(op::SwiGlu{gate, up, target}); });
   return y;
 }
 

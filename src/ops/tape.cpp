@@ -7,6 +7,16 @@
 
 namespace owlet {
 
+Tensor SavedTensor::get(Context& ctx) const {
+  if (recomputation_ == nullptr) return tensor_;
+  Tensor& value = recomputation_->value;
+  if (!value.defined()) {
+    value = ctx.empty_like(tensor_);
+    recomputation_->fill(ctx, value);
+  }
+  return value.reshape(tensor_.shape());
+}
+
 Tape::Tape() : store_(std::make_shared<Store>()) {}
 
 void Tape::watch(const Tensor& value, const Tensor& gradient, bool* is_written) {
@@ -28,6 +38,19 @@ void Tape::record(std::initializer_list<Tensor> outputs, Closure closure) {
   entries_.push_back(std::move(entry));
 }
 
+void Tape::can_recompute(const Tensor& value, std::function<void(Context&, const Tensor& target)> fill) {
+  store_->recomputations[value.key()] =
+      std::make_shared<SavedTensor::Recomputation>(SavedTensor::Recomputation{std::move(fill), {}});
+}
+
+SavedTensor Tape::save(const Tensor& value) const {
+  const auto found = store_->recomputations.find(value.key());
+  if (found == store_->recomputations.end()) return SavedTensor(value);
+  SavedTensor saved(value.without_memory());
+  saved.recomputation_ = found->second;
+  return saved;
+}
+
 void Tape::seed(const Tensor& output, const Tensor& gradient) {
   check(output.shape() == gradient.shape(), ErrorKind::internal, "gradient {} for a result {}", describe(gradient),
         describe(output));
@@ -44,6 +67,7 @@ void Tape::backward(Context& ctx) {
     for (const Tensor& output : entry.outputs) gradient_arrived |= store_->gradients.contains(output.key());
     if (gradient_arrived) run_closure(ctx, entry.closure);
     for (const Tensor& output : entry.outputs) {
+      store_->recomputations.erase(output.key());
       const auto reachable = store_->reachable.find(output.key());
       if (reachable != store_->reachable.end() && reachable->second) continue;
       store_->gradients.erase(output.key());

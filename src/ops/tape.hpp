@@ -13,6 +13,29 @@
 
 namespace owlet {
 
+/// A tensor that a backward closure will need: kept as it is, or, where Context::can_recompute was told how, only
+/// computed again when the first closure asks for it and freed with the last closure that holds it.
+/// Source: selective recomputation, Korthikanti et al., arXiv:2205.05198, section 5.
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  explicit SavedTensor(Tensor kept) : tensor_(std::move(kept)) {}
+
+  /// The tensor with the values it had when it was saved.
+  Tensor get(Context& ctx) const;
+
+ private:
+  friend class Tape;
+  struct Recomputation {
+    std::function<void(Context&, const Tensor& target)> fill;
+    Tensor value;
+  };
+
+  /// With a recomputation: shape and type only.
+  Tensor tensor_;
+  std::shared_ptr<Recomputation> recomputation_;
+};
+
 /// Records backward closures while a model runs forward and runs them in reverse. Activations and gradients are freed
 /// as soon as the closure that needs them last has run. One tape per micro-batch; used by one thread.
 class Tape {
@@ -30,6 +53,10 @@ class Tape {
 
   bool needs_gradient(const Tensor& value) const;
   void record(std::initializer_list<Tensor> outputs, Closure closure);
+
+  /// See Context::can_recompute. Forgotten when the closure that was recorded for `value` has run.
+  void can_recompute(const Tensor& value, std::function<void(Context&, const Tensor& target)> fill);
+  SavedTensor save(const Tensor& value) const;
 
   /// Gives `output` the gradient to start from.
   void seed(const Tensor& output, const Tensor& gradient);
@@ -55,6 +82,7 @@ class Tape {
     std::map<TensorKey, Tensor> gradients;
     /// Tensors on the way from a leaf to the loss, and inputs that are watched for their own sake.
     std::map<TensorKey, bool> reachable;  // value: keep the gradient after backward
+    std::map<TensorKey, std::shared_ptr<SavedTensor::Recomputation>> recomputations;
   };
   struct Entry {
     std::vector<Tensor> outputs;

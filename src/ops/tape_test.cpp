@@ -128,6 +128,33 @@ TEST_F(TapeTest, CheckpointGivesTheSameGradientsWithLessMemory) {
   EXPECT_LT(peaks[1], peaks[0] * 2 / 3);
 }
 
+TEST_F(TapeTest, CheapInputsOfProductsAreFreedAndComputedAgain) {
+  const int64_t size = 4096;
+  const Tensor x = values(std::vector<double>(static_cast<size_t>(size), 0.5));
+  const Tensor weight = values(std::vector<double>(static_cast<size_t>(size), 0.25));
+  const Tensor gradient = values(std::vector<double>(static_cast<size_t>(size), 77));
+  bool is_written = false;
+  tape_.watch(weight, gradient, &is_written);
+  tape_.watch_input(x);
+  const size_t before = backend_->allocator().statistics().in_use_bytes;
+  Tensor first, second;
+  {
+    const Tensor activated = gelu(ctx_, x, GeluKind::tanh);
+    first = linear(ctx_, activated, weight, {});
+    second = linear(ctx_, activated, weight, {});
+  }
+  const Tensor y = add(ctx_, first, second);
+  EXPECT_LE(backend_->allocator().statistics().in_use_bytes, before + 4096) << "the activated values are kept";
+  backend_->allocator().poison_new_buffers(true);
+  tape_.seed(y, values({3}));
+  first = second = Tensor();
+  tape_.backward(ctx_);
+  const double activated = 0.5 * 0.5 * (1 + std::tanh(0.7978845608028654 * (0.5 + 0.044715 * 0.125)));
+  for (const double each : read(gradient)) EXPECT_NEAR(each, 2 * 3 * activated, 1e-12);
+  // What remains is the gradient of x.
+  EXPECT_LE(backend_->allocator().statistics().in_use_bytes, before + static_cast<size_t>(size) * 8 + 4096);
+}
+
 TEST_F(TapeTest, CheckNamesTheTensorAndBothShapes) {
   try {
     rms_norm(ctx_, values({1, 2, 3}), values({1, 1}).reshape({2}), 1e-5f);

@@ -35,6 +35,7 @@ void add_bench_train(CLI::App& bench, Program& program) {
       ->take_all()
       ->expected(1, -1)
       ->allow_extra_args(false);
+  command->add_flag("--by-shape", arguments->by_shape, "One line of the table for each shape of an operation");
   command
       ->add_option("--save-start", arguments->save_start,
                    "Write the first weights and all batches here, for other programs to train the same")
