@@ -82,21 +82,17 @@ void ParameterSet::refresh_compute_copies(Context& ctx) {
   for (const Parameter& parameter : parameters_) refresh(ctx, parameter);
 }
 
-void ParameterSet::allocate_gradients(Context& ctx) {
+void ParameterSet::release_gradients() {
   for (Parameter& parameter : parameters_) {
-    if (!parameter.is_trainable || parameter.gradient.defined()) continue;
-    parameter.gradient = ctx.empty(parameter.shape, master_type(storage_), MemoryKind::gradients);
+    parameter.gradient = Tensor();
     parameter.gradient_is_written = false;
   }
 }
 
-void ParameterSet::begin_step() {
-  for (Parameter& parameter : parameters_) parameter.gradient_is_written = false;
-}
-
 void ParameterSet::zero_unwritten_gradients(Context& ctx) {
   for (Parameter& parameter : parameters_) {
-    if (!parameter.gradient.defined() || parameter.gradient_is_written) continue;
+    if (!parameter.is_trainable || parameter.gradient_is_written) continue;
+    parameter.gradient = ctx.empty(parameter.shape, master_type(storage_), MemoryKind::gradients);
     ctx.run(op::Fill{parameter.gradient, 0.0f});
     parameter.gradient_is_written = true;
   }
@@ -105,9 +101,7 @@ void ParameterSet::zero_unwritten_gradients(Context& ctx) {
 void ParameterSet::watch_on(Tape& tape) {
   for (Parameter& parameter : parameters_) {
     if (!parameter.is_trainable) continue;
-    check(parameter.gradient.defined(), ErrorKind::internal, "{} has no gradient yet: call allocate_gradients first",
-          parameter.name);
-    tape.watch(parameter.compute, parameter.gradient, &parameter.gradient_is_written);
+    tape.watch(parameter.compute, &parameter.gradient, &parameter.gradient_is_written, master_type(storage_));
   }
 }
 

@@ -33,7 +33,7 @@ struct Parameter {
   Tensor value;
   /// What operations read: `value` itself, or a bf16 copy of it for matrices of a bf16 model.
   Tensor compute;
-  /// f32 like `value`; undefined until allocate_gradients.
+  /// f32 like `value`; undefined until a backward pass or zero_unwritten_gradients needs it.
   Tensor gradient;
   /// Whether `gradient` holds anything of the current step.
   bool gradient_is_written = false;
@@ -72,12 +72,12 @@ class ParameterSet {
   /// Refreshes the compute copies from the master weights.
   void refresh_compute_copies(Context& ctx);
 
-  void allocate_gradients(Context& ctx);
-  /// Marks all gradients as empty: the next write overwrites.
-  void begin_step();
-  /// Fills with zeros what no backward pass has written since begin_step.
+  /// Gives the gradients' memory back and marks them as empty. Each gets memory again when a backward pass first writes
+  /// it, about when it frees the activations of the same layer: gradients and activations never all exist together.
+  void release_gradients();
+  /// Fills with zeros what no backward pass has written since release_gradients.
   void zero_unwritten_gradients(Context& ctx);
-  /// Makes the trainable parameters leaves of the tape. Needs allocate_gradients.
+  /// Makes the trainable parameters leaves of the tape.
   void watch_on(Tape& tape);
 
  private:

@@ -19,10 +19,10 @@ Tensor SavedTensor::get(Context& ctx) const {
 
 Tape::Tape() : store_(std::make_shared<Store>()) {}
 
-void Tape::watch(const Tensor& value, const Tensor& gradient, bool* is_written) {
-  check(value.shape() == gradient.shape(), ErrorKind::internal, "gradient {} for a parameter {}", describe(gradient),
-        describe(value));
-  store_->leaves[value.key()] = {gradient, is_written};
+void Tape::watch(const Tensor& value, Tensor* gradient, bool* is_written, DType gradient_type) {
+  check(!gradient->defined() || value.shape() == gradient->shape(), ErrorKind::internal,
+        "gradient {} for a parameter {}", describe(*gradient), describe(value));
+  store_->leaves[value.key()] = {gradient, is_written, gradient_type};
 }
 
 void Tape::watch_input(const Tensor& value) { store_->reachable[value.key()] = true; }
@@ -91,7 +91,7 @@ void Tape::backward(Context& ctx, const Tensor& losses) {
 }
 
 Tensor Tape::gradient(const Tensor& value) const {
-  if (const auto leaf = store_->leaves.find(value.key()); leaf != store_->leaves.end()) return leaf->second.gradient;
+  if (const auto leaf = store_->leaves.find(value.key()); leaf != store_->leaves.end()) return *leaf->second.gradient;
   const auto found = store_->gradients.find(value.key());
   // Views of one memory share one gradient: whoever asks gets it in the shape it knows.
   return found == store_->gradients.end() ? Tensor() : found->second.reshape(value.shape());
@@ -102,14 +102,18 @@ GradientSlot Tape::slot(Context& ctx, const Tensor& value) {
   if (is_running_closure_ && needs_gradient(value) && !slots_of_closure_.insert(value.key()).second) {
     // One tensor in two places of an op, swiglu(x, x): two slots must not be the same memory.
     const Tensor extra =
-        ctx.empty(value.shape(), leaf == store_->leaves.end() ? value.dtype() : leaf->second.gradient.dtype());
+        ctx.empty(value.shape(), leaf == store_->leaves.end() ? value.dtype() : leaf->second.gradient_type);
     extras_of_closure_.push_back({value, extra});
     return {extra, false};
   }
   if (leaf != store_->leaves.end()) {
     const bool was_written = *leaf->second.is_written;
     *leaf->second.is_written = true;
-    return {leaf->second.gradient, was_written};
+    Tensor& gradient = *leaf->second.gradient;
+    if (!gradient.defined()) {
+      gradient = ctx.empty(value.shape(), leaf->second.gradient_type, MemoryKind::gradients);
+    }
+    return {gradient, was_written};
   }
   if (!store_->reachable.contains(value.key())) return {};
   const auto found = store_->gradients.find(value.key());

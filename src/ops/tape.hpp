@@ -44,10 +44,10 @@ class Tape {
 
   Tape();
 
-  /// Makes `value` a leaf whose gradient goes to `gradient` (same shape). *is_written tells whether the gradient holds
-  /// anything yet: the first write of a step overwrites, later ones add, and both set it. Pointers must outlive the
-  /// tape.
-  void watch(const Tensor& value, const Tensor& gradient, bool* is_written);
+  /// Makes `value` a leaf whose gradient goes to *gradient, which has value's shape or is undefined: then the first
+  /// write allocates it with `gradient_type`. *is_written tells whether it holds anything yet: the first write of a step
+  /// overwrites, later ones add, and both set it. Pointers must outlive the tape.
+  void watch(const Tensor& value, Tensor* gradient, bool* is_written, DType gradient_type);
   /// Makes `value` an ordinary tensor whose gradient is wanted: read it with gradient() after backward.
   void watch_input(const Tensor& value);
 
@@ -74,8 +74,9 @@ class Tape {
 
  private:
   struct Leaf {
-    Tensor gradient;
+    Tensor* gradient = nullptr;
     bool* is_written = nullptr;
+    DType gradient_type = DType::f32;
   };
   struct Store {
     std::map<TensorKey, Leaf> leaves;

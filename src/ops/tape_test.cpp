@@ -55,12 +55,12 @@ TEST_F(TapeTest, SharedGradientIsCopiedBeforeItIsAddedTo) {
 }
 
 TEST_F(TapeTest, LeavesOverwriteOnceAndThenAccumulate) {
-  const Tensor weight = values({2, 2}).reshape({2}), gradient = values({77, 77}).reshape({2});
+  Tensor weight = values({2, 2}).reshape({2}), gradient = values({77, 77}).reshape({2});
   bool is_written = false;
   for (int micro_batch = 0; micro_batch < 2; ++micro_batch) {
     Tape tape;
     Context ctx(*backend_, &tape);
-    tape.watch(weight, gradient, &is_written);
+    tape.watch(weight, &gradient, &is_written, DType::f64);
     const Tensor y = rms_norm(ctx, values({3, 4}), weight, 0.0f);
     tape.seed(y, values({1, 1}));
     tape.backward(ctx);
@@ -132,9 +132,9 @@ TEST_F(TapeTest, CheapInputsOfProductsAreFreedAndComputedAgain) {
   const int64_t size = 4096;
   const Tensor x = values(std::vector<double>(static_cast<size_t>(size), 0.5));
   const Tensor weight = values(std::vector<double>(static_cast<size_t>(size), 0.25));
-  const Tensor gradient = values(std::vector<double>(static_cast<size_t>(size), 77));
+  Tensor gradient = values(std::vector<double>(static_cast<size_t>(size), 77));
   bool is_written = false;
-  tape_.watch(weight, gradient, &is_written);
+  tape_.watch(weight, &gradient, &is_written, DType::f64);
   tape_.watch_input(x);
   const size_t before = backend_->allocator().statistics().in_use_bytes;
   Tensor first, second;

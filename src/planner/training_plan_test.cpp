@@ -95,13 +95,15 @@ TEST(TrainingPlan, counts_parameters_flops_and_time) {
   EXPECT_FALSE(plan_training(recipe, 257).has_time());
 }
 
-TEST(TrainingPlan, accumulation_costs_time_but_hardly_memory) {
+TEST(TrainingPlan, accumulation_costs_time_and_at_most_the_gradients) {
   Recipe once = tiny_recipe(10), four_times = tiny_recipe(10);
   four_times.data.accumulation = 4;
   const TrainingPlan a = plan_training(once, 257), b = plan_training(four_times, 257);
   EXPECT_GT(b.flops_per_step, 3.5 * a.flops_per_step);
   EXPECT_LT(b.flops_per_step, 4.0 * a.flops_per_step);
-  EXPECT_LT(static_cast<double>(b.peak_bytes), 1.05 * static_cast<double>(a.peak_bytes));
+  // The gradients of earlier micro-batches stand beside the activations of the next.
+  EXPECT_GE(b.peak_bytes, a.peak_bytes);
+  EXPECT_LE(b.peak_bytes, a.peak_bytes + sizeof(float) * static_cast<uint64_t>(a.parameters));
 }
 
 TEST(TrainingPlan, a_horizon_in_epochs_needs_the_number_of_tokens) {

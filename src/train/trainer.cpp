@@ -44,7 +44,6 @@ std::unique_ptr<LanguageModel> make_model(Backend& backend, const Recipe& recipe
                           .checkpoints_blocks = recipe.compute.checkpointing,
                           .loss_chunk_rows = recipe.compute.loss_chunk_rows});
   model->parameters().initialize(ctx, recipe.seed);
-  model->parameters().allocate_gradients(ctx);
   return model;
 }
 
@@ -146,7 +145,7 @@ Trainer::MicroBatchResult Trainer::run_micro_batch(const Batch& batch, float gra
 
 Trainer::MicroBatchResult Trainer::run_micro_batches(const std::vector<Batch>& batches, int64_t num_valid) {
   const float gradient_scale = 1.0f / static_cast<float>(num_valid);
-  model_->parameters().begin_step();
+  model_->parameters().release_gradients();
   MicroBatchResult sum;
   for (const Batch& batch : batches) {
     const MicroBatchResult result = run_micro_batch(batch, gradient_scale);
@@ -215,6 +214,7 @@ void Trainer::check_skips() const {
 }
 
 void Trainer::evaluate_batch(const Batch& batch, EvaluationSums& sums) {
+  model_->parameters().release_gradients();
   Context ctx(backend_);
   const ModelInput input = upload(ctx, batch);
   const Tensor targets = ctx.from_values<int32_t>({batch.batch_size, batch.context}, batch.targets, MemoryKind::batch);
@@ -234,6 +234,7 @@ void Trainer::evaluate_batch(const Batch& batch, EvaluationSums& sums) {
 EvaluationResult Trainer::evaluate() {
   check(can_evaluate(), ErrorKind::invalid_argument, "the data folder has no validation tokens to evaluate on");
   const Clock::time_point start = Clock::now();
+  model_->parameters().release_gradients();
   EvaluationSums sums;
   for (int64_t i = 0; i < data_.validation->num_batches(); ++i) evaluate_batch(data_.validation->batch(i), sums);
   EvaluationResult result;

@@ -127,8 +127,7 @@ class TestModel {
   /// Forward and backward of the mean loss; gradients stay in the parameters. Returns the losses of all tokens.
   std::vector<double> run_backward(const ModelInput& input, const Tensor& targets, int64_t num_valid) {
     ParameterSet& parameters = model_->parameters();
-    parameters.allocate_gradients(ctx_);
-    parameters.begin_step();
+    parameters.release_gradients();
     Tape tape;
     parameters.watch_on(tape);
     Context recording(*backend_, &tape);
