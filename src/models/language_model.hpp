@@ -36,7 +36,7 @@ struct ModelRunOptions {
   /// Recompute each block's activations in the backward pass.
   bool checkpoints_blocks = false;
   /// Tokens per chunk of the output head.
-  int64_t loss_chunk_rows = 256;
+  int64_t loss_chunk_rows = 512;
 };
 
 /// A decoder-only language model. Used by one thread at a time.

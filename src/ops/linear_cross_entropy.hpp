@@ -24,7 +24,7 @@ struct LinearCrossEntropy {
   /// Factor of every gradient: 1 / (valid tokens of the whole step).
   float gradient_scale = 1;
   /// Tokens per chunk; logits in memory at a time: chunk_rows * V.
-  int64_t chunk_rows = 256;
+  int64_t chunk_rows = 512;
   void check() const;
   Cost cost() const;
 };
@@ -34,6 +34,6 @@ struct LinearCrossEntropy {
 /// Losses (N…) f32 in nats of predicting targets from x (N…, C) with the head weight (V, C). While recording, gradients
 /// of gradient_scale * sum(losses) are prepared; Tape::backward(ctx, losses) then sends them on.
 Tensor linear_cross_entropy(Context& ctx, const Tensor& x, const Tensor& weight, const Tensor& targets,
-                            float gradient_scale, int64_t chunk_rows = 256);
+                            float gradient_scale, int64_t chunk_rows = 512);
 
 }  // namespace owlet

@@ -75,7 +75,7 @@ struct ComputeRecipe {
   DType precision = DType::bf16;  ///< of activations and matrices: "bf16" or "f32"; master weights are f32
   AttentionKind attention = AttentionKind::flash;
   bool checkpointing = false;     ///< "off", or "block": recompute each block in the backward pass
-  int64_t loss_chunk_rows = 256;  ///< tokens per chunk of the output head
+  int64_t loss_chunk_rows = 512;  ///< tokens per chunk of the output head
 };
 
 /// [evaluation]

@@ -1,5 +1,6 @@
 // LinearCrossEntropy on the CPU. Per chunk of tokens: logits in f32, losses, then dlogits in their place (bf16 beside
-// bf16, each row at the beginning of its f32 row), then this chunk's part of dx and dweight.
+// bf16, each row at the beginning of its f32 row), then this chunk's part of dx and dweight. The weight serves every
+// chunk twice, so it is packed for both uses first where that takes little memory beside the logits.
 #include <algorithm>
 #include <cmath>
 
@@ -84,6 +85,18 @@ struct ChunkProducts {
   MatrixProduct logits, dx, dweight;
 };
 
+/// Packed copies of the weight may take this many times the memory of a chunk's logits.
+constexpr int64_t kPackedShare = 2;
+
+/// Whether the weight is packed: several chunks use it, and both copies together stay within kPackedShare.
+bool packs_weight(const op::LinearCrossEntropy& op) {
+  const int64_t chunk_rows = std::min(op.chunk_rows, op.targets.num_elements());
+  const auto logits_numbers = kPackedShare * chunk_rows * static_cast<int64_t>(sizeof(float));
+  const auto packed_numbers = 2 * op.weight.dim(1) * static_cast<int64_t>(size_of(op.weight.dtype()));
+  return chunk_rows < op.targets.num_elements() && packed_numbers <= logits_numbers &&
+         can_pack_b({.m = chunk_rows, .n = op.weight.dim(0), .k = op.weight.dim(1), .input_type = op.x.dtype()});
+}
+
 /// `is_first`: the chunk that overwrites dweight unless the slot accumulates.
 ChunkProducts chunk_products(const op::LinearCrossEntropy& op, int64_t rows, bool is_first) {
   const int64_t vocabulary = op.weight.dim(0), width = op.weight.dim(1);
@@ -106,6 +119,10 @@ ChunkProducts chunk_products(const op::LinearCrossEntropy& op, int64_t rows, boo
                       .a_is_transposed = true,
                       .accumulate = op.dweight.accumulate || !is_first,
                       .a_row_stride = dlogits_stride};
+  if (packs_weight(op)) {
+    products.logits.b_is_packed = products.dx.b_is_packed = true;
+    products.logits.packed_for_m = products.dx.packed_for_m = op.chunk_rows;
+  }
   return products;
 }
 
@@ -114,8 +131,19 @@ size_t logits_bytes(const op::LinearCrossEntropy& op, int64_t rows) {
   return (bytes + 63) / 64 * 64;
 }
 
-/// Scratch of the whole op: the logits of one chunk, then what the hungriest product needs. `ask(product)` answers that
-/// for one product. There are up to three kinds of chunk: the first, those like it that add to dweight, the last.
+/// Bytes of the weight packed for logits and for dx; 0 where it is used as it is.
+struct PackedWeightBytes {
+  size_t logits = 0, dx = 0;
+};
+PackedWeightBytes packed_weight_bytes(const op::LinearCrossEntropy& op) {
+  if (!packs_weight(op)) return {};
+  const ChunkProducts products = chunk_products(op, op.chunk_rows, true);
+  return {packed_bytes(products.logits), op.dx.is_wanted() ? packed_bytes(products.dx) : 0};
+}
+
+/// Scratch of the whole op: the packed weights, the logits of one chunk, then what the hungriest product needs.
+/// `ask(product)` answers that for one product. There are up to three kinds of chunk: the first, those like it that add
+/// to dweight, the last.
 template <typename Ask>
 size_t total_workspace(const op::LinearCrossEntropy& op, const Ask& ask) {
   const int64_t num_rows = op.targets.num_elements(), chunk_rows = std::min(op.chunk_rows, num_rows);
@@ -130,7 +158,8 @@ size_t total_workspace(const op::LinearCrossEntropy& op, const Ask& ask) {
   consider(chunk_rows, true);
   if (num_rows >= 2 * chunk_rows) consider(chunk_rows, false);
   if (num_rows % chunk_rows != 0) consider(num_rows % chunk_rows, false);
-  return logits_bytes(op, chunk_rows) + most;
+  const PackedWeightBytes packed = packed_weight_bytes(op);
+  return packed.logits + packed.dx + logits_bytes(op, chunk_rows) + most;
 }
 
 void check_targets(const op::LinearCrossEntropy& op) {
@@ -142,24 +171,51 @@ void check_targets(const op::LinearCrossEntropy& op) {
   }
 }
 
-void run_chunk(const op::LinearCrossEntropy& op, int64_t begin, int64_t rows, std::byte* workspace,
-               std::byte* product_workspace, KernelContext& kernel) {
+/// Where things stand in the workspace, and the weight as the two products read it.
+struct ChunkMemory {
+  const void* logits_weight = nullptr;
+  const void* dx_weight = nullptr;
+  float* logits = nullptr;
+  std::byte* product_workspace = nullptr;
+};
+
+/// Lays out the workspace and packs the weight.
+ChunkMemory prepare_memory(const op::LinearCrossEntropy& op, std::byte* workspace, KernelContext& kernel) {
+  const PackedWeightBytes packed = packed_weight_bytes(op);
+  const int64_t chunk_rows = std::min(op.chunk_rows, op.targets.num_elements());
+  ChunkMemory memory{.logits_weight = op.weight.bytes(), .dx_weight = op.weight.bytes()};
+  const ChunkProducts products = chunk_products(op, chunk_rows, true);
+  if (packed.logits > 0) {
+    pack_b(products.logits, op.weight.bytes(), workspace, kernel);
+    memory.logits_weight = workspace;
+  }
+  if (packed.dx > 0) {
+    pack_b(products.dx, op.weight.bytes(), workspace + packed.logits, kernel);
+    memory.dx_weight = workspace + packed.logits;
+  }
+  memory.logits = reinterpret_cast<float*>(workspace + packed.logits + packed.dx);
+  memory.product_workspace = workspace + packed.logits + packed.dx + logits_bytes(op, chunk_rows);
+  return memory;
+}
+
+void run_chunk(const op::LinearCrossEntropy& op, int64_t begin, int64_t rows, const ChunkMemory& memory,
+               KernelContext& kernel) {
   const ChunkProducts products = chunk_products(op, rows, begin == 0);
   const int64_t width = op.weight.dim(1);
   const std::byte* x = op.x.bytes() + static_cast<size_t>(begin * width) * size_of(op.x.dtype());
-  auto* logits = reinterpret_cast<float*>(workspace);
-  multiply(products.logits, {x, op.weight.bytes(), nullptr, logits}, product_workspace, kernel);
+  multiply(products.logits, {x, memory.logits_weight, nullptr, memory.logits}, memory.product_workspace, kernel);
   parallel_for(rows, rows_per_range(op.weight.dim(0)), [&](int64_t row_begin, int64_t row_end) {
     HWY_DYNAMIC_DISPATCH(row_losses)
-    (logits, op.targets.data<int32_t>() + begin, op.losses.data<float>() + begin, op, row_begin, row_end);
+    (memory.logits, op.targets.data<int32_t>() + begin, op.losses.data<float>() + begin, op, row_begin, row_end);
   });
   if (op.dx.is_wanted()) {
     const Tensor& dx = op.dx.tensor;
     std::byte* target = dx.bytes() + static_cast<size_t>(begin * width) * size_of(dx.dtype());
-    multiply(products.dx, {logits, op.weight.bytes(), nullptr, target}, product_workspace, kernel);
+    multiply(products.dx, {memory.logits, memory.dx_weight, nullptr, target}, memory.product_workspace, kernel);
   }
   if (op.dweight.is_wanted()) {
-    multiply(products.dweight, {logits, x, nullptr, op.dweight.tensor.bytes()}, product_workspace, kernel);
+    multiply(products.dweight, {memory.logits, x, nullptr, op.dweight.tensor.bytes()}, memory.product_workspace,
+             kernel);
   }
 }
 
@@ -183,9 +239,9 @@ void run(const op::LinearCrossEntropy& op, KernelContext& kernel) {
   const BufferHandle workspace = kernel.scratch(
       total_workspace(op, [&](const MatrixProduct& product) { return workspace_bytes(product, kernel); }));
   const int64_t chunk_rows = std::min(op.chunk_rows, num_rows);
-  std::byte* product_workspace = workspace->data + logits_bytes(op, chunk_rows);
+  const ChunkMemory memory = prepare_memory(op, workspace->data, kernel);
   for (int64_t begin = 0; begin < num_rows; begin += chunk_rows) {
-    run_chunk(op, begin, std::min(chunk_rows, num_rows - begin), workspace->data, product_workspace, kernel);
+    run_chunk(op, begin, std::min(chunk_rows, num_rows - begin), memory, kernel);
   }
 }
 

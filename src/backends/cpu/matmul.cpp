@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/cpu/cast.hpp"
+#include "backends/cpu/instruction_set.hpp"
 #include "backends/cpu/matmul_state.hpp"
 #include "base/error.hpp"
 #include "base/parallel_for.hpp"
@@ -20,6 +21,9 @@ using dnnl::memory;
 
 /// Products kept at most. Generation meets a new number of rows with every prompt length.
 constexpr size_t kMaxCompiledProducts = 4096;
+
+/// MatrixProduct::packed_for_m of a product that leaves the layout of B to oneDNN.
+constexpr int64_t kAnyLayout = -1;
 
 size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -37,11 +41,30 @@ memory::desc matrix(int64_t rows, int64_t columns, DType dtype, bool is_transpos
   return memory::desc({rows, columns}, dnnl_type(dtype), strides);
 }
 
+dnnl::matmul::primitive_desc describe(const MatrixProduct& product, const dnnl::engine& engine);
+
+/// The layout oneDNN likes best for B of a product with packed_for_m rows.
+memory::desc packed_description(const MatrixProduct& product, const dnnl::engine& engine) {
+  MatrixProduct main = product;
+  if (product.packed_for_m != 0) main.m = product.packed_for_m;
+  main.packed_for_m = kAnyLayout;
+  main.accumulate = main.has_bias = false;
+  const auto description = describe(main, engine);
+  check(static_cast<bool>(description), ErrorKind::internal, "oneDNN has no product with a packed B of ({}, {})",
+        product.k, product.n);
+  return description.weights_desc();
+}
+
 /// oneDNN's description of the product; empty where it has none for these types under this instruction set.
 dnnl::matmul::primitive_desc describe(const MatrixProduct& product, const dnnl::engine& engine) {
   const memory::desc a =
       matrix(product.m, product.k, product.input_type, product.a_is_transposed, product.a_row_stride);
-  const memory::desc b = matrix(product.k, product.n, product.input_type, product.b_is_transposed);
+  memory::desc b = matrix(product.k, product.n, product.input_type, product.b_is_transposed);
+  if (product.b_is_packed) {
+    b = product.packed_for_m == kAnyLayout
+            ? memory::desc({product.k, product.n}, dnnl_type(product.input_type), memory::format_tag::any)
+            : packed_description(product, engine);
+  }
   const memory::desc c = matrix(product.m, product.n, product.output_type, false);
   const memory::desc bias = product.has_bias ? matrix(1, product.n, DType::f32, false) : memory::desc();
   dnnl::primitive_attr attributes;
@@ -155,6 +178,32 @@ size_t workspace_bytes(const MatrixProduct& product, KernelContext& kernel) {
   if (is_empty(product)) return 0;
   try {
     return compile(product, kernel.matmul()).workspace_bytes;
+  } catch (const dnnl::error& error) {
+    fail(ErrorKind::internal, "oneDNN: {}", error.what());
+  }
+}
+
+bool can_pack_b(const MatrixProduct& product) {
+  return !is_empty(product) && (product.input_type == DType::f32 || has_bf16_products());
+}
+
+size_t packed_bytes(const MatrixProduct& product) {
+  num_threads();
+  try {
+    return round_up(packed_description(product, dnnl::engine(dnnl::engine::kind::cpu, 0)).get_size());
+  } catch (const dnnl::error& error) {
+    fail(ErrorKind::internal, "oneDNN: {}", error.what());
+  }
+}
+
+void pack_b(const MatrixProduct& product, const void* b, std::byte* packed, KernelContext& kernel) {
+  try {
+    KernelContext::MatmulState& state = kernel.matmul();
+    const memory plain(matrix(product.k, product.n, product.input_type, product.b_is_transposed), state.engine,
+                       writable(b));
+    memory target(packed_description(product, state.engine), state.engine, packed);
+    dnnl::reorder(plain, target).execute(state.stream, const_cast<memory&>(plain), target);
+    state.stream.wait();
   } catch (const dnnl::error& error) {
     fail(ErrorKind::internal, "oneDNN: {}", error.what());
   }
