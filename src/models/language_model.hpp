@@ -33,8 +33,9 @@ struct ModelInput {
 /// Switches of how a model runs that change memory or time but not what it computes.
 struct ModelRunOptions {
   AttentionKind attention = AttentionKind::flash;
-  /// Recompute each block's activations in the backward pass.
-  bool checkpoints_blocks = false;
+  /// Blocks per group whose activations are recomputed together in the backward pass, so that only the group's input
+  /// is kept; 0: keep all activations.
+  int64_t blocks_per_checkpoint = 0;
   /// Tokens per chunk of the output head.
   int64_t loss_chunk_rows = 512;
 };

@@ -23,13 +23,18 @@ struct PlanCase {
 const PlanCase kCases[] = {
     {"f32", [](Recipe& recipe) { recipe.compute.precision = DType::f32; }},
     {"bf16", [](Recipe&) {}},
-    {"checkpointed", [](Recipe& recipe) { recipe.compute.checkpointing = true; }},
+    {"checkpointed", [](Recipe& recipe) { recipe.compute.checkpointing = 1; }},
+    {"checkpointed in groups",
+     [](Recipe& recipe) {
+       recipe.model.layers = 5;
+       recipe.compute.checkpointing = 2;
+     }},
     {"accumulated", [](Recipe& recipe) { recipe.data.accumulation = 3; }},
     {"plain attention", [](Recipe& recipe) { recipe.compute.attention = AttentionKind::plain; }},
     {"plain, checkpointed, accumulated, f32",
      [](Recipe& recipe) {
        recipe.compute.attention = AttentionKind::plain;
-       recipe.compute.checkpointing = true;
+       recipe.compute.checkpointing = 1;
        recipe.data.accumulation = 2;
        recipe.compute.precision = DType::f32;
      }},

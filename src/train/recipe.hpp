@@ -74,7 +74,9 @@ struct HorizonRecipe {
 struct ComputeRecipe {
   DType precision = DType::bf16;  ///< of activations and matrices: "bf16" or "f32"; master weights are f32
   AttentionKind attention = AttentionKind::flash;
-  bool checkpointing = false;     ///< "off", or "block": recompute each block in the backward pass
+  /// Blocks per group that the backward pass computes again instead of keeping its activations: "off" (0), "block" (1)
+  /// or "every N". Each group keeps its input; one group at a time has all its activations.
+  int64_t checkpointing = 0;
   int64_t loss_chunk_rows = 512;  ///< tokens per chunk of the output head
 };
 

@@ -1,5 +1,9 @@
 #include "train/recipe_fields.hpp"
 
+#include <fmt/format.h>
+
+#include <charconv>
+
 namespace owlet {
 namespace {
 
@@ -21,6 +25,30 @@ RecipeChoice family_choice(DecoderFamily& family) {
   std::vector<std::string_view> words;
   for (const DecoderFamily each : families) words.push_back(to_string(each));
   return choice(family, words, families);
+}
+
+/// "off", "block", or "every N" with N in [1, kMostBlocks].
+RecipePhrase checkpointing_phrase(int64_t& blocks) {
+  constexpr int64_t kMostBlocks = int64_t{1} << 24;
+  const auto get = [&blocks]() -> std::string {
+    if (blocks == 0) return "off";
+    return blocks == 1 ? "block" : fmt::format("every {}", blocks);
+  };
+  const auto set = [&blocks](std::string_view text) {
+    constexpr std::string_view kEvery = "every ";
+    int64_t number = text == "off" ? 0 : 1;
+    if (text.starts_with(kEvery)) {
+      const std::string_view digits = text.substr(kEvery.size());
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      if (error != std::errc() || end != digits.data() + digits.size()) return false;
+      if (number < 1 || number > kMostBlocks) return false;
+    } else if (text != "off" && text != "block") {
+      return false;
+    }
+    blocks = number;
+    return true;
+  };
+  return {"'off', 'block' or 'every N' (blocks, at least 1)", get, set};
 }
 
 }  // namespace
@@ -82,7 +110,7 @@ std::vector<RecipeField> recipe_fields(Recipe& r) {
       {"compute", "precision", choice(r.compute.precision, {"bf16", "f32"}, {DType::bf16, DType::f32})},
       {"compute", "attention",
        choice(r.compute.attention, {"flash", "plain"}, {AttentionKind::flash, AttentionKind::plain})},
-      {"compute", "checkpointing", choice(r.compute.checkpointing, {"off", "block"}, {false, true})},
+      {"compute", "checkpointing", checkpointing_phrase(r.compute.checkpointing)},
       {"compute", "loss_chunk_rows", &r.compute.loss_chunk_rows},
 
       {"evaluation", "every", &r.evaluation.every},

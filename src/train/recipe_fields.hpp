@@ -18,10 +18,19 @@ struct RecipeChoice {
   std::function<void(size_t)> set;
 };
 
+/// A value that is written in a small language of its own.
+struct RecipePhrase {
+  std::string_view expected;  ///< what it may be, for messages
+  std::function<std::string()> get;
+  /// False: not a phrase of that language; nothing is changed.
+  std::function<bool(std::string_view)> set;
+};
+
 /// One key: where it stands in the file and where its value lives. `section` is empty for keys at the top.
 struct RecipeField {
   std::string_view section, key;
-  std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, std::vector<std::string>*, RecipeChoice> value;
+  std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, std::vector<std::string>*, RecipeChoice, RecipePhrase>
+      value;
 
   std::string name() const {
     return section.empty() ? std::string(key) : std::string(section) + "." + std::string(key);

@@ -68,7 +68,7 @@ prompts = ["a", "b \"c\"\n"]
   EXPECT_EQ(recipe.horizon.epochs, 1.5);
   EXPECT_EQ(recipe.compute.precision, DType::f32);
   EXPECT_EQ(recipe.compute.attention, AttentionKind::plain);
-  EXPECT_TRUE(recipe.compute.checkpointing);
+  EXPECT_EQ(recipe.compute.checkpointing, 1);
   EXPECT_EQ(recipe.sample.prompts, (std::vector<std::string>{"a", "b \"c\"\n"}));
 }
 
@@ -79,7 +79,7 @@ TEST(Recipe, written_as_toml_it_reads_back_equal) {
   recipe.optimizer.eps = 1e-12;
   recipe.optimizer.clip = 100000000.0;
   recipe.sample.prompts = {"", "two\nlines"};
-  recipe.compute.checkpointing = true;
+  recipe.compute.checkpointing = 3;
   const Recipe again = parse_recipe(to_toml(recipe), "again.toml");
   EXPECT_EQ(recipe_differences(recipe, again), std::vector<std::string>{});
   EXPECT_EQ(to_toml(again), to_toml(recipe));
@@ -155,6 +155,21 @@ TEST(Recipe, resolving_turns_tokens_and_epochs_into_steps) {
   epochs.resolve(640);
   EXPECT_EQ(epochs.horizon.steps, 25);
   EXPECT_THROW(unknown.resolve(0), Error);
+}
+
+TEST(Recipe, checkpointing_is_a_phrase) {
+  const auto blocks = [](const char* text) {
+    return parse_recipe(kMinimal, "r.toml", {fmt::format("compute.checkpointing={}", text)}).compute.checkpointing;
+  };
+  EXPECT_EQ(blocks("off"), 0);
+  EXPECT_EQ(blocks("block"), 1);
+  EXPECT_EQ(blocks("every 1"), 1);
+  EXPECT_EQ(blocks("every 22"), 22);
+  EXPECT_EQ(blocks("\"every 4\""), 4);
+  for (const char* text : {"every", "every 0", "every -1", "every 2 blocks", "every 99999999999999999999", "blocks"}) {
+    const std::string error = override_error(fmt::format("compute.checkpointing=\"{}\"", text));
+    EXPECT_TRUE(contains(error, "it must be 'off', 'block' or 'every N'")) << error;
+  }
 }
 
 TEST(Recipe, width_must_be_a_multiple_of_heads) {

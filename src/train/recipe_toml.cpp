@@ -76,6 +76,11 @@ class FieldReader {
           field_.name(), word, join(choice.words));
     choice.set(static_cast<size_t>(found - choice.words.begin()));
   }
+  void operator()(const RecipePhrase& phrase) const {
+    const auto text = value<std::string>(phrase.expected);
+    check(phrase.set(text), ErrorKind::invalid_argument, "{}: '{}' is '{}', it must be {}", place_, field_.name(), text,
+          phrase.expected);
+  }
 
  private:
   template <typename T>
@@ -200,6 +205,7 @@ struct FieldWriter {
     return text + "]";
   }
   std::string operator()(const RecipeChoice& choice) const { return quote(choice.words[choice.get()]); }
+  std::string operator()(const RecipePhrase& phrase) const { return quote(phrase.get()); }
 };
 
 /// A horizon that is asked for replaces the one in the file, in whatever unit that was.

@@ -41,7 +41,7 @@ std::unique_ptr<LanguageModel> make_model(Backend& backend, const Recipe& recipe
   Context ctx(backend);
   auto model = make_decoder(ctx, config, {.compute_type = recipe.compute.precision, .keeps_master = true});
   model->set_run_options({.attention = recipe.compute.attention,
-                          .checkpoints_blocks = recipe.compute.checkpointing,
+                          .blocks_per_checkpoint = recipe.compute.checkpointing,
                           .loss_chunk_rows = recipe.compute.loss_chunk_rows});
   model->parameters().initialize(ctx, recipe.seed);
   return model;

@@ -1,5 +1,6 @@
 #include "models/decoder/decoder.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -75,12 +76,14 @@ Tensor Decoder::hidden(Context& ctx, const ModelInput& input) {
   check_input(input);
   Tensor x = embed_tokens_(ctx, input.tokens);                                       // (B, T, C)
   if (embed_positions_) x = add(ctx, x, (*embed_positions_)(ctx, input.positions));  // (B, T, C)
-  for (size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const auto block = [this, layer, seen = attention_input(input, layer)](Context& c, const Tensor& residual) {
-      return blocks_[layer](c, residual, seen);
+  const bool recomputes = run_options_.blocks_per_checkpoint > 0 && ctx.is_recording();
+  const auto group_size = recomputes ? static_cast<size_t>(run_options_.blocks_per_checkpoint) : blocks_.size();
+  for (size_t first = 0; first < blocks_.size(); first += group_size) {
+    const auto group = [this, input, first, end = std::min(first + group_size, blocks_.size())](Context& c, Tensor y) {
+      for (size_t layer = first; layer < end; ++layer) y = blocks_[layer](c, y, attention_input(input, layer));
+      return y;
     };
-    const bool recomputes = run_options_.checkpoints_blocks && ctx.is_recording();
-    x = recomputes ? checkpoint(ctx, x, block) : block(ctx, x);  // (B, T, C)
+    x = recomputes ? checkpoint(ctx, x, group) : group(ctx, std::move(x));  // (B, T, C)
   }
   return final_norm_(ctx, x);  // (B, T, C)
 }

@@ -138,7 +138,7 @@ TEST_P(BackwardGolden, LossesAndGradientsAreThoseOfPyTorch) {
   const GoldenModel golden(GetParam().name);
   for (const AttentionKind kind : {AttentionKind::flash, AttentionKind::plain}) {
     TestModel test = make_model(golden, GetParam().is_f64);
-    test.model().set_run_options({.attention = kind, .checkpoints_blocks = false, .loss_chunk_rows = 7});
+    test.model().set_run_options({.attention = kind, .blocks_per_checkpoint = 0, .loss_chunk_rows = 7});
     const Precision precision(golden.config, GetParam().is_f64);
     const std::vector<double> losses = test.run_backward(test.input(golden), test.targets(golden), num_valid(golden));
     EXPECT_LE(relative_difference(losses, numbers(golden.json["losses"])), precision.forward);

@@ -105,7 +105,7 @@ TEST(Decoder, CheckpointedBlocksGiveTheSameBits) {
       TestModel test = cpu_model(small_config(family), dtype);
       const ModelInput input = some_input(test, true);
       const auto kept = run_all(test, input);
-      test.model().set_run_options({.checkpoints_blocks = true});
+      test.model().set_run_options({.blocks_per_checkpoint = 1});
       EXPECT_EQ(run_all(test, input), kept) << to_string(family) << " " << to_string(dtype);
     }
   }
@@ -116,7 +116,7 @@ TEST(Decoder, CheckpointedBlocksNeedLessMemory) {
   config.num_layers = 8;
   const auto peak_activations = [&](bool checkpoints) {
     TestModel test = cpu_model(config);
-    test.model().set_run_options({.checkpoints_blocks = checkpoints, .loss_chunk_rows = 4});
+    test.model().set_run_options({.blocks_per_checkpoint = checkpoints ? 1 : 0, .loss_chunk_rows = 4});
     run_all(test, some_input(test, false));
     return test.backend().allocator().statistics().peak_by_kind[static_cast<size_t>(MemoryKind::activations)];
   };
@@ -319,7 +319,7 @@ TEST(Decoder, APlanTakesTheMemoryOfARun) {
       const auto peak = [&](std::unique_ptr<Backend> backend) {
         TestModel test(std::move(backend), small_config(DecoderFamily::llama),
                        {.compute_type = dtype, .keeps_master = true});
-        test.model().set_run_options({.checkpoints_blocks = checkpoints, .loss_chunk_rows = 8});
+        test.model().set_run_options({.blocks_per_checkpoint = checkpoints ? 1 : 0, .loss_chunk_rows = 8});
         run_all(test, some_input(test, true));
         return test.backend().allocator().statistics().peak_in_use_bytes;
       };
