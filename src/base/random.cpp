@@ -58,6 +58,11 @@ double random_normal(uint64_t seed, uint64_t stream, uint64_t counter) {
   return std::sqrt(-2.0 * std::log(radius_draw)) * std::cos(2.0 * std::numbers::pi * angle_draw);
 }
 
+uint32_t element_bits(uint64_t seed, uint64_t stream, uint32_t draw, uint64_t i) {
+  const uint64_t block = i / 64 * 16 + i % 16;
+  return philox4x32(seed, uint64_t{draw} << 32 | block, stream)[i / 16 % 4];
+}
+
 uint64_t RandomStream::next_u64() { return random_u64(seed_, stream_, counter_++); }
 
 double RandomStream::next_double() { return random_double(seed_, stream_, counter_++); }

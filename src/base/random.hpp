@@ -41,6 +41,11 @@ uint64_t random_u64(uint64_t seed, uint64_t stream, uint64_t counter);
 double random_double(uint64_t seed, uint64_t stream, uint64_t counter);
 double random_normal(uint64_t seed, uint64_t stream, uint64_t counter);
 
+/// Uniform random bits of element `i` of a tensor, laid out so that vectors fill quickly: each Philox block serves the
+/// four elements i, i + 16, i + 32, i + 48 of a group of 64. Different `draw`s (steps of a run) are independent. `i` is
+/// below 2^34.
+uint32_t element_bits(uint64_t seed, uint64_t stream, uint32_t draw, uint64_t i);
+
 /// A 64-bit stream number from a name (FNV-1a), so that streams are named rather than numbered.
 uint64_t stream_id(std::string_view name);
 

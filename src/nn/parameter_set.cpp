@@ -12,11 +12,6 @@ namespace owlet {
 
 namespace {
 
-/// Master weights and gradients are f64 in a model that computes in f64, else f32.
-DType master_type(const ParameterStorage& storage) {
-  return storage.compute_type == DType::f64 ? DType::f64 : DType::f32;
-}
-
 void fill(Context& ctx, const Tensor& target, const Parameter& parameter, uint64_t seed) {
   switch (parameter.initialization.kind) {
     case Initialization::Kind::zeros:
@@ -29,7 +24,7 @@ void fill(Context& ctx, const Tensor& target, const Parameter& parameter, uint64
 }
 
 void refresh(Context& ctx, const Parameter& parameter) {
-  if (!parameter.value.defined() || parameter.value.key() == parameter.compute.key()) return;
+  if (!parameter.has_compute_copy()) return;
   ctx.run(op::Cast{parameter.value, parameter.compute});
 }
 
@@ -42,7 +37,7 @@ Parameter& ParameterSet::add(Context& ctx, std::string name, const Shape& shape,
   parameter.shape = shape;
   parameter.initialization = initialization;
   parameter.decays = shape.rank() >= 2;
-  const DType master = master_type(storage_);
+  const DType master = gradient_type();
   const bool has_compute_copy = shape.rank() >= 2 && storage_.compute_type != master;
   if (!has_compute_copy || storage_.keeps_master) parameter.value = ctx.empty(shape, master, MemoryKind::weights);
   parameter.compute = has_compute_copy ? ctx.empty(shape, storage_.compute_type, MemoryKind::weights) : parameter.value;
@@ -64,7 +59,7 @@ int64_t ParameterSet::num_elements() const {
 
 void ParameterSet::initialize(Context& ctx, uint64_t seed) {
   for (const Parameter& parameter : parameters_) {
-    fill(ctx, parameter.value.defined() ? parameter.value : parameter.compute, parameter, seed);
+    fill(ctx, parameter.stored(), parameter, seed);
     refresh(ctx, parameter);
   }
 }
@@ -72,7 +67,7 @@ void ParameterSet::initialize(Context& ctx, uint64_t seed) {
 void ParameterSet::load(Context& ctx, Parameter& parameter, const Tensor& host_values) {
   check(host_values.shape() == parameter.shape, ErrorKind::invalid_argument, "{}: values of shape {} for shape {}",
         parameter.name, to_string(host_values.shape()), to_string(parameter.shape));
-  const Tensor& target = parameter.value.defined() ? parameter.value : parameter.compute;
+  const Tensor& target = parameter.stored();
   const Tensor rounded = convert_on_host(host_values, target.dtype());
   ctx.backend().write(target, rounded.bytes());
   refresh(ctx, parameter);
@@ -92,16 +87,21 @@ void ParameterSet::release_gradients() {
 void ParameterSet::zero_unwritten_gradients(Context& ctx) {
   for (Parameter& parameter : parameters_) {
     if (!parameter.is_trainable || parameter.gradient_is_written) continue;
-    parameter.gradient = ctx.empty(parameter.shape, master_type(storage_), MemoryKind::gradients);
+    parameter.gradient = ctx.empty(parameter.shape, gradient_type(), MemoryKind::gradients);
     ctx.run(op::Fill{parameter.gradient, 0.0f});
     parameter.gradient_is_written = true;
   }
 }
 
-void ParameterSet::watch_on(Tape& tape) {
+DType ParameterSet::gradient_type() const { return storage_.compute_type == DType::f64 ? DType::f64 : DType::f32; }
+
+void ParameterSet::watch_on(Tape& tape, const std::function<void(Parameter&)>& on_gradient) {
   for (Parameter& parameter : parameters_) {
     if (!parameter.is_trainable) continue;
-    tape.watch(parameter.compute, &parameter.gradient, &parameter.gradient_is_written, master_type(storage_));
+    std::function<void()> on_complete;
+    if (on_gradient) on_complete = [&parameter, on_gradient] { on_gradient(parameter); };
+    tape.watch(parameter.compute, &parameter.gradient, &parameter.gradient_is_written, gradient_type(),
+               std::move(on_complete));
   }
 }
 

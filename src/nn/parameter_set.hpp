@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,7 @@ struct Parameter {
   /// Weight decay applies to matrices only, never to gains and biases.
   bool decays = true;
   bool is_trainable = true;
-  /// Master weights: f32 (f64 on the reference backend). Undefined in a model loaded only to generate in bf16.
+  /// Master weights: f32 (f64 on the reference backend). Undefined for matrices that exist in bf16 only.
   Tensor value;
   /// What operations read: `value` itself, or a bf16 copy of it for matrices of a bf16 model.
   Tensor compute;
@@ -37,13 +38,18 @@ struct Parameter {
   Tensor gradient;
   /// Whether `gradient` holds anything of the current step.
   bool gradient_is_written = false;
+
+  /// What is updated, saved and loaded: the master weights, or `compute` where there are none.
+  const Tensor& stored() const { return value.defined() ? value : compute; }
+  /// Whether `compute` is a rounded copy beside the master weights.
+  bool has_compute_copy() const { return value.defined() && value.key() != compute.key(); }
 };
 
 /// What the parameters of a model are stored as.
 struct ParameterStorage {
   /// Type that matrices are computed in: f32, bf16 (f64 on the reference backend). 1-D parameters stay f32.
   DType compute_type = DType::f32;
-  /// Keep f32 master weights beside bf16 ones. Training needs them; generation does not.
+  /// Keep f32 master weights beside bf16 ones. Generation needs none, nor does training with random rounding.
   bool keeps_master = true;
 };
 
@@ -77,8 +83,11 @@ class ParameterSet {
   void release_gradients();
   /// Fills with zeros what no backward pass has written since release_gradients.
   void zero_unwritten_gradients(Context& ctx);
-  /// Makes the trainable parameters leaves of the tape.
-  void watch_on(Tape& tape);
+  /// Makes the trainable parameters leaves of the tape. `on_gradient`, if given, is called for each in the backward
+  /// pass as soon as its gradient is complete (Tape::watch).
+  void watch_on(Tape& tape, const std::function<void(Parameter&)>& on_gradient = {});
+  /// Element type of gradients and of moments in full precision: f32 (f64 on the reference backend).
+  DType gradient_type() const;
 
  private:
   ParameterStorage storage_;

@@ -1,24 +1,56 @@
 #include "ops/adamw.hpp"
 
 #include "ops/checks.hpp"
+#include "tensor/formats/moment_codes.hpp"
 
 namespace owlet::op {
 
+namespace {
+
+/// Weight, gradient and copy, whatever the moments are.
+void check_weight(std::string_view op, const Tensor& weight, const Tensor& gradient, const Tensor& compute_copy) {
+  check_activation(op, "weight", weight);
+  check_f32_beside(op, "gradient", gradient, weight.shape(), weight);
+  if (!compute_copy.defined()) return;
+  check_shape(op, "compute_copy", compute_copy, weight.shape());
+  check_dtype(op, "compute_copy", compute_copy, {DType::bf16});
+  check(weight.dtype() != DType::bf16, ErrorKind::invalid_argument, "{}: compute_copy beside a bf16 weight", op);
+}
+
+}  // namespace
+
+void AdamWStep::check_step(std::string_view op) const {
+  check(step >= 1 && step < int64_t{1} << 31, ErrorKind::invalid_argument, "{}: step is {}, expected 1 to 2^31 - 1", op,
+        step);
+}
+
 void AdamW::check() const {
-  check_dtype(kName, "weight", weight, {DType::f32, DType::f64});
-  check_f32_beside(kName, "gradient", gradient, weight.shape(), weight);
+  check_weight(kName, weight, gradient, compute_copy);
   check_f32_beside(kName, "m", m, weight.shape(), weight);
   check_f32_beside(kName, "v", v, weight.shape(), weight);
-  if (compute_copy.defined()) {
-    check_shape(kName, "compute_copy", compute_copy, weight.shape());
-    check_dtype(kName, "compute_copy", compute_copy, {DType::bf16});
-  }
-  owlet::check(step >= 1, ErrorKind::invalid_argument, "{}: step is {}, expected 1 or more", kName, step);
+  check_step(kName);
 }
 
 Cost AdamW::cost() const {
   return {14.0 * static_cast<double>(weight.num_elements()), bytes_of({&weight, &gradient, &m, &v}),
           bytes_of({&weight, &m, &v, &compute_copy})};
+}
+
+void AdamW8bit::check() const {
+  check_weight(kName, weight, gradient, compute_copy);
+  check_shape(kName, "m", m, weight.shape());
+  check_dtype(kName, "m", m, {DType::i8});
+  check_shape(kName, "v", v, weight.shape());
+  check_dtype(kName, "v", v, {DType::u8});
+  const Shape scales{formats::num_moment_blocks(weight.num_elements())};
+  check_f32_beside(kName, "m_scale", m_scale, scales, weight);
+  check_f32_beside(kName, "v_scale", v_scale, scales, weight);
+  check_step(kName);
+}
+
+Cost AdamW8bit::cost() const {
+  return {18.0 * static_cast<double>(weight.num_elements()), bytes_of({&weight, &gradient, &m, &v, &m_scale, &v_scale}),
+          bytes_of({&weight, &m, &v, &m_scale, &v_scale, &compute_copy})};
 }
 
 }  // namespace owlet::op

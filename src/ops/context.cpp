@@ -35,7 +35,7 @@ void Context::on_backward(std::initializer_list<Tensor> inputs, std::initializer
   const bool is_needed = inputs.size() == 0 || std::ranges::any_of(inputs, [&](const Tensor& input) {
                            return input.defined() && tape_->needs_gradient(input);
                          });
-  if (is_needed) tape_->record(outputs, std::move(closure));
+  if (is_needed) tape_->record(inputs, outputs, std::move(closure));
 }
 
 void Context::can_recompute(const Tensor& value, std::function<void(Context&, const Tensor& target)> fill) const {

@@ -15,7 +15,9 @@ void Cast::check() const {
 
 Cost Cast::cost() const { return {0, bytes_of({&x}), bytes_of({&y})}; }
 
-void Fill::check() const { check_dtype(kName, "y", y, {DType::f64, DType::f32, DType::bf16, DType::i32}); }
+void Fill::check() const {
+  check_dtype(kName, "y", y, {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i8, DType::u8});
+}
 
 Cost Fill::cost() const { return {0, 0, bytes_of({&y})}; }
 

@@ -16,7 +16,7 @@ struct Cast {
   Cost cost() const;
 };
 
-/// y = value everywhere; f64, f32, bf16, i32.
+/// y = value everywhere; f64, f32, bf16, i32, i8, u8.
 struct Fill {
   static constexpr std::string_view kName = "fill";
   Tensor y;

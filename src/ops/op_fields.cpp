@@ -126,8 +126,17 @@ Fields fields_of(op::LinearCrossEntropy& op) {
           gradient("dweight", op.dweight, kStatistic)};
 }
 Fields fields_of(op::AdamW& op) {
-  return {state("weight", op.weight, kStatistic), input("gradient", op.gradient, kStatistic),
+  return {state("weight", op.weight, FieldType::stored), input("gradient", op.gradient, kStatistic),
           state("m", op.m, kStatistic), state("v", op.v, kStatistic),
+          output("compute_copy", op.compute_copy, FieldType::copy)};
+}
+Fields fields_of(op::AdamW8bit& op) {
+  return {state("weight", op.weight, FieldType::stored),
+          input("gradient", op.gradient, kStatistic),
+          state("m", op.m, FieldType::code),
+          state("v", op.v, FieldType::code),
+          state("m_scale", op.m_scale, kStatistic),
+          state("v_scale", op.v_scale, kStatistic),
           output("compute_copy", op.compute_copy, FieldType::copy)};
 }
 Fields fields_of(op::Cast& op) { return {input("x", op.x, FieldType::any), output("y", op.y, FieldType::any)}; }

@@ -19,10 +19,11 @@ Tensor SavedTensor::get(Context& ctx) const {
 
 Tape::Tape() : store_(std::make_shared<Store>()) {}
 
-void Tape::watch(const Tensor& value, Tensor* gradient, bool* is_written, DType gradient_type) {
+void Tape::watch(const Tensor& value, Tensor* gradient, bool* is_written, DType gradient_type,
+                 std::function<void()> on_complete) {
   check(!gradient->defined() || value.shape() == gradient->shape(), ErrorKind::internal,
         "gradient {} for a parameter {}", describe(*gradient), describe(value));
-  store_->leaves[value.key()] = {gradient, is_written, gradient_type};
+  store_->leaves[value.key()] = {gradient, is_written, gradient_type, std::move(on_complete)};
 }
 
 void Tape::watch_input(const Tensor& value) { store_->reachable[value.key()] = true; }
@@ -31,9 +32,15 @@ bool Tape::needs_gradient(const Tensor& value) const {
   return store_->leaves.contains(value.key()) || store_->reachable.contains(value.key());
 }
 
-void Tape::record(std::initializer_list<Tensor> outputs, Closure closure) {
+void Tape::record(std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs, Closure closure) {
   for (const Tensor& output : outputs) store_->reachable.emplace(output.key(), false);
-  Entry entry{{}, std::move(closure)};
+  Entry entry{{}, {}, std::move(closure)};
+  for (const Tensor& input : inputs) {
+    const auto leaf = store_->leaves.find(input.key());
+    if (leaf == store_->leaves.end()) continue;
+    leaf->second.num_pending += 1;
+    entry.leaves.push_back(input.key());
+  }
   for (const Tensor& output : outputs) entry.outputs.push_back(output.without_memory());
   entries_.push_back(std::move(entry));
 }
@@ -57,8 +64,16 @@ void Tape::seed(const Tensor& output, const Tensor& gradient) {
   store_->gradients[output.key()] = gradient;
 }
 
+void Tape::complete_if_done(Leaf& leaf) {
+  if (!leaf.on_complete || leaf.num_pending > 0 || leaf.is_complete || !*leaf.is_written) return;
+  leaf.is_complete = true;
+  leaf.on_complete();
+}
+
 void Tape::backward(Context& ctx) {
   check(ctx.tape() == this, ErrorKind::internal, "backward needs the context that carries this tape");
+  // Written in the forward pass already: an output head that is no embedding too.
+  for (auto& [key, leaf] : store_->leaves) complete_if_done(leaf);
   while (!entries_.empty()) {
     // The entry dies at the end of each round: activations that only it held are freed here.
     Entry entry = std::move(entries_.back());
@@ -72,6 +87,11 @@ void Tape::backward(Context& ctx) {
       if (reachable != store_->reachable.end() && reachable->second) continue;
       store_->gradients.erase(output.key());
       if (reachable != store_->reachable.end()) store_->reachable.erase(reachable);
+    }
+    for (const TensorKey& key : entry.leaves) {
+      Leaf& leaf = store_->leaves.at(key);
+      leaf.num_pending -= 1;
+      complete_if_done(leaf);
     }
   }
 }
@@ -107,6 +127,8 @@ GradientSlot Tape::slot(Context& ctx, const Tensor& value) {
     return {extra, false};
   }
   if (leaf != store_->leaves.end()) {
+    check(!leaf->second.is_complete, ErrorKind::internal, "a gradient for {} arrives after it was taken for complete",
+          describe(value));
     const bool was_written = *leaf->second.is_written;
     *leaf->second.is_written = true;
     Tensor& gradient = *leaf->second.gradient;

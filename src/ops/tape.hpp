@@ -45,14 +45,18 @@ class Tape {
   Tape();
 
   /// Makes `value` a leaf whose gradient goes to *gradient, which has value's shape or is undefined: then the first
-  /// write allocates it with `gradient_type`. *is_written tells whether it holds anything yet: the first write of a step
-  /// overwrites, later ones add, and both set it. Pointers must outlive the tape.
-  void watch(const Tensor& value, Tensor* gradient, bool* is_written, DType gradient_type);
+  /// write allocates it with `gradient_type`. *is_written tells whether it holds anything yet: the first write of a
+  /// step overwrites, later ones add, and both set it. Pointers must outlive the tape. `on_complete`, if given, is
+  /// called in backward once the last closure that was recorded with `value` among its inputs has run, if the gradient
+  /// was written: it may take the gradient away and change the value. A write after that is an Error internal (a value
+  /// shared by two checkpointed blocks cannot be watched so).
+  void watch(const Tensor& value, Tensor* gradient, bool* is_written, DType gradient_type,
+             std::function<void()> on_complete = {});
   /// Makes `value` an ordinary tensor whose gradient is wanted: read it with gradient() after backward.
   void watch_input(const Tensor& value);
 
   bool needs_gradient(const Tensor& value) const;
-  void record(std::initializer_list<Tensor> outputs, Closure closure);
+  void record(std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs, Closure closure);
 
   /// See Context::can_recompute. Forgotten when the closure that was recorded for `value` has run.
   void can_recompute(const Tensor& value, std::function<void(Context&, const Tensor& target)> fill);
@@ -77,6 +81,10 @@ class Tape {
     Tensor* gradient = nullptr;
     bool* is_written = nullptr;
     DType gradient_type = DType::f32;
+    std::function<void()> on_complete;
+    /// Recorded closures that may still write the gradient.
+    int num_pending = 0;
+    bool is_complete = false;
   };
   struct Store {
     std::map<TensorKey, Leaf> leaves;
@@ -86,6 +94,7 @@ class Tape {
     std::map<TensorKey, std::shared_ptr<SavedTensor::Recomputation>> recomputations;
   };
   struct Entry {
+    std::vector<TensorKey> leaves;
     std::vector<Tensor> outputs;
     Closure closure;
   };
@@ -95,6 +104,7 @@ class Tape {
   };
 
   void run_closure(Context& ctx, const Closure& closure);
+  static void complete_if_done(Leaf& leaf);
 
   std::shared_ptr<Store> store_;
   std::vector<Entry> entries_;

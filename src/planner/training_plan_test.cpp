@@ -38,6 +38,22 @@ const PlanCase kCases[] = {
        recipe.data.accumulation = 2;
        recipe.compute.precision = DType::f32;
      }},
+    {"8-bit moments", [](Recipe& recipe) { recipe.optimizer.kind = OptimizerKind::adamw8bit; }},
+    {"bf16 weights", [](Recipe& recipe) { recipe.compute.weights = DType::bf16; }},
+    {"updated in backward",
+     [](Recipe& recipe) {
+       recipe.optimizer.in_backward = true;
+       recipe.optimizer.clip = 0;
+     }},
+    {"8-bit moments, bf16 weights, updated in backward, checkpointed, head of its own",
+     [](Recipe& recipe) {
+       recipe.optimizer.kind = OptimizerKind::adamw8bit;
+       recipe.compute.weights = DType::bf16;
+       recipe.optimizer.in_backward = true;
+       recipe.optimizer.clip = 0;
+       recipe.compute.checkpointing = 1;
+       recipe.model.tied = false;
+     }},
     {"across documents, small chunks",
      [](Recipe& recipe) {
        recipe.data.cross_documents = true;
@@ -77,6 +93,28 @@ TEST(TrainingPlan, predicts_the_peak_of_the_real_run_exactly) {
     EXPECT_GE(plan.checkpoint_bytes, on_disk);
     EXPECT_LE(plan.checkpoint_bytes, on_disk + (300 << 10));
   }
+}
+
+/// The arena of one step of recipes/llama-1b.toml with these changes.
+uint64_t llama_1b_bytes(const std::vector<std::string>& overrides) {
+  const Recipe recipe = load_recipe(std::filesystem::path(OWLET_SOURCE_DIR) / "recipes/llama-1b.toml", overrides);
+  return plan_training(recipe, recipe.model.vocab).peak_bytes;
+}
+
+TEST(TrainingPlan, a_billion_parameters_fit_where_they_are_promised_to) {
+  // Beside the arena, a process has code, tables and batches.
+  constexpr uint64_t kRestOfProcess = 120'000'000;
+  const std::vector<std::string> small{"compute.weights=bf16", "optimizer.kind=adamw8bit",
+                                       "compute.checkpointing=block"};
+  const std::vector<std::string> exact{"compute.weights=f32", "optimizer.kind=adamw", "compute.checkpointing=block"};
+  const auto in_backward = [](std::vector<std::string> overrides) {
+    overrides.insert(overrides.end(), {"optimizer.in_backward=true", "optimizer.clip=0"});
+    return overrides;
+  };
+  EXPECT_LE(llama_1b_bytes(small) + kRestOfProcess, 10'000'000'000u);
+  EXPECT_LE(llama_1b_bytes(exact) + kRestOfProcess, 20'000'000'000u);
+  EXPECT_LE(llama_1b_bytes(in_backward(small)) + kRestOfProcess, 5'500'000'000u);
+  EXPECT_LE(llama_1b_bytes(in_backward(exact)) + kRestOfProcess, 16'200'000'000u);
 }
 
 TEST(TrainingPlan, counts_parameters_flops_and_time) {

@@ -31,32 +31,44 @@ class TensorReader {
   std::vector<std::byte> bytes_;
 };
 
+std::string prefix_name(std::string_view prefix, const Moments& moments) {
+  return std::string(prefix) + moments.parameter->name;
+}
+
 std::vector<SafetensorsItem> optimizer_items(Trainer& trainer, TensorReader& reader) {
   std::vector<SafetensorsItem> items;
   for (const Moments& each : trainer.optimizer().moments()) {
-    for (const auto& [prefix, tensor] : {std::pair{"m.", each.m}, std::pair{"v.", each.v}}) {
-      items.push_back({prefix + each.parameter->name, safetensors_dtype(tensor.dtype()), dims_of(tensor.shape()),
+    for (const auto& [prefix, tensor] : each.tensors()) {
+      items.push_back({prefix_name(prefix, each), safetensors_dtype(tensor.dtype()), dims_of(tensor.shape()),
                        [&reader, moment = tensor] { return reader.read(moment); }});
     }
   }
   return items;
 }
 
+/// Type in which the matrices of the model exist: writing it loses nothing.
+DType matrix_type(Trainer& trainer) {
+  const ParameterStorage& storage = trainer.model().parameters().storage();
+  return storage.keeps_master ? DType::f32 : storage.compute_type;
+}
+
 std::vector<SafetensorsItem> weight_items(Trainer& trainer, Tensor& scratch) {
   std::vector<SafetensorsItem> items;
   for (const NamedShape& each : exported_shapes(trainer.config())) {
-    items.push_back({each.name, "F32", dims_of(each.shape), [&trainer, &scratch, name = each.name] {
-                       Context ctx(trainer.backend());
-                       scratch = export_weight(ctx, trainer.config(), trainer.model().parameters(), DType::f32, name);
-                       return std::span<const std::byte>(scratch.bytes(), scratch.size_bytes());
-                     }});
+    const DType dtype = each.shape.rank() >= 2 ? matrix_type(trainer) : DType::f32;
+    items.push_back(
+        {each.name, safetensors_dtype(dtype), dims_of(each.shape), [&trainer, &scratch, dtype, name = each.name] {
+           Context ctx(trainer.backend());
+           scratch = export_weight(ctx, trainer.config(), trainer.model().parameters(), dtype, name);
+           return std::span<const std::byte>(scratch.bytes(), scratch.size_bytes());
+         }});
   }
   return items;
 }
 
 void write_model_files(const fs::path& folder, Trainer& trainer, const Tokenizer& tokenizer) {
   const int end_id = tokenizer.end_of_text_id().value_or(-1);
-  const OrderedJson config = to_hub_config(trainer.config(), end_id, end_id, "float32");
+  const OrderedJson config = to_hub_config(trainer.config(), end_id, end_id, to_string(matrix_type(trainer)));
   write_file_atomically(folder / "config.json", dump_json(config, 2) + "\n");
   OrderedJson generation;
   if (end_id >= 0) generation = {{"bos_token_id", end_id}, {"eos_token_id", end_id}};
@@ -108,8 +120,8 @@ void load_weights(const fs::path& path, Trainer& trainer) {
 void load_moments(const fs::path& path, Trainer& trainer) {
   const SafetensorsFile file(path);
   for (const Moments& each : trainer.optimizer().moments()) {
-    for (const auto& [prefix, tensor] : {std::pair{"m.", each.m}, std::pair{"v.", each.v}}) {
-      const SafetensorsTensor& stored = file.get(prefix + each.parameter->name);
+    for (const auto& [prefix, tensor] : each.tensors()) {
+      const SafetensorsTensor& stored = file.get(prefix_name(prefix, each));
       check_element_count(stored, tensor, path);
       trainer.backend().write(tensor, stored.bytes.data());
       file.release(stored);

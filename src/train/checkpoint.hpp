@@ -1,7 +1,8 @@
 // Checkpoints of a trainer. One is a Hugging Face model folder, ready to load and share,
-//   config.json  generation_config.json  model.safetensors (f32 master weights)  tokenizer.json  tokenizer_config.json
-// plus what continuing needs:
-//   optimizer.safetensors   "m.NAME" and "v.NAME" for each parameter, by Owlet's own names
+//   config.json  generation_config.json  model.safetensors  tokenizer.json  tokenizer_config.json
+// with f32 master weights, or bf16 matrices where there are no others, plus what continuing needs:
+//   optimizer.safetensors   "m.NAME" and "v.NAME" for each parameter, by Owlet's own names; moments of eight bits also
+//                           have "m_scale.NAME" and "v_scale.NAME"
 //   trainer.json            counters, place in the data, seeds, best evaluation, fingerprints
 #pragma once
 

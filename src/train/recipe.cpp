@@ -34,6 +34,31 @@ std::string join_paths(const std::vector<std::filesystem::path>& folders) {
   return text;
 }
 
+/// Keys that contradict each other.
+void check_together(const Recipe& recipe) {
+  if (recipe.compute.weights == DType::bf16 && recipe.compute.precision != DType::bf16) {
+    throw Error(ErrorKind::invalid_argument,
+                "recipe: 'compute.weights' is \"bf16\", but 'compute.precision' is \"f32\"",
+                "weights in bf16 need compute.precision = \"bf16\"");
+  }
+  if (!recipe.optimizer.in_backward) return;
+  if (recipe.optimizer.clip > 0) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("recipe: 'optimizer.in_backward' is true, but 'optimizer.clip' is {}: the norm of all "
+                            "gradients is known only when the first parameters are updated already",
+                            recipe.optimizer.clip),
+                "set optimizer.clip = 0");
+  }
+  if (recipe.data.accumulation > 1) {
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("recipe: 'optimizer.in_backward' is true, but 'data.accumulation' is {}: gradients that are "
+                    "given back cannot be added to",
+                    recipe.data.accumulation),
+        "set data.accumulation = 1");
+  }
+}
+
 }  // namespace
 
 void Recipe::check() const {
@@ -84,6 +109,7 @@ void Recipe::check() const {
   owlet::check(num_horizons == 1, ErrorKind::invalid_argument,
                "recipe: exactly one of horizon.steps ({}), horizon.tokens ({}) and horizon.epochs ({}) must be set",
                horizon.steps, horizon.tokens, horizon.epochs);
+  check_together(*this);
 }
 
 void Recipe::resolve(int64_t train_tokens) {

@@ -44,13 +44,20 @@ struct DataRecipe {
   uint64_t seed = 1;             ///< of the order of the rows
 };
 
+/// Moments in f32, or in eight bits (tensors under 4,096 elements keep f32).
+enum class OptimizerKind : uint8_t { adamw, adamw8bit };
+
 /// [optimizer] AdamW, see ops/adamw.hpp. Weight decay applies to matrices only.
 struct OptimizerRecipe {
+  OptimizerKind kind = OptimizerKind::adamw;
   double learning_rate = 1e-3;  ///< peak
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
   double weight_decay = 0.1;
   double clip = 1.0;       ///< largest gradient norm; 0: no clipping
   int64_t skip_limit = 5;  ///< this many skipped steps one after the other end the run; see Trainer::step
+  /// Update each parameter in the backward pass, as soon as its gradient is complete, and give the gradient's memory
+  /// back: the gradients never all exist. Needs clip = 0 and data.accumulation = 1.
+  bool in_backward = false;
 };
 
 enum class ScheduleKind : uint8_t { cosine, wsd, constant };
@@ -72,7 +79,9 @@ struct HorizonRecipe {
 
 /// [compute]
 struct ComputeRecipe {
-  DType precision = DType::bf16;  ///< of activations and matrices: "bf16" or "f32"; master weights are f32
+  DType precision = DType::bf16;  ///< of activations and matrices: "bf16" or "f32"
+  /// "f32": master weights beside the bf16 matrices; "bf16": these alone, rounded at random by the update.
+  DType weights = DType::f32;
   AttentionKind attention = AttentionKind::flash;
   /// Blocks per group that the backward pass computes again instead of keeping its activations: "off" (0), "block" (1)
   /// or "every N". Each group keeps its input; one group at a time has all its activations.
@@ -148,5 +157,6 @@ std::vector<std::string> recipe_differences(const Recipe& before, const Recipe& 
 std::filesystem::path find_recipe(const std::string& name_or_path, const std::vector<std::filesystem::path>& folders);
 
 std::string_view to_string(ScheduleKind kind);
+std::string_view to_string(OptimizerKind kind);
 
 }  // namespace owlet

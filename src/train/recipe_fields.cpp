@@ -65,6 +65,8 @@ std::string_view to_string(ScheduleKind kind) {
   return "?";
 }
 
+std::string_view to_string(OptimizerKind kind) { return kind == OptimizerKind::adamw ? "adamw" : "adamw8bit"; }
+
 std::vector<RecipeField> recipe_fields(Recipe& r) {
   return {
       {"", "description", &r.description},
@@ -88,6 +90,8 @@ std::vector<RecipeField> recipe_fields(Recipe& r) {
       {"data", "cross_documents", &r.data.cross_documents},
       {"data", "seed", &r.data.seed},
 
+      {"optimizer", "kind",
+       choice(r.optimizer.kind, {"adamw", "adamw8bit"}, {OptimizerKind::adamw, OptimizerKind::adamw8bit})},
       {"optimizer", "learning_rate", &r.optimizer.learning_rate},
       {"optimizer", "beta1", &r.optimizer.beta1},
       {"optimizer", "beta2", &r.optimizer.beta2},
@@ -95,6 +99,7 @@ std::vector<RecipeField> recipe_fields(Recipe& r) {
       {"optimizer", "weight_decay", &r.optimizer.weight_decay},
       {"optimizer", "clip", &r.optimizer.clip},
       {"optimizer", "skip_limit", &r.optimizer.skip_limit},
+      {"optimizer", "in_backward", &r.optimizer.in_backward},
 
       {"schedule", "kind",
        choice(r.schedule.kind, {"cosine", "wsd", "constant"},
@@ -108,6 +113,7 @@ std::vector<RecipeField> recipe_fields(Recipe& r) {
       {"horizon", "epochs", &r.horizon.epochs},
 
       {"compute", "precision", choice(r.compute.precision, {"bf16", "f32"}, {DType::bf16, DType::f32})},
+      {"compute", "weights", choice(r.compute.weights, {"f32", "bf16"}, {DType::f32, DType::bf16})},
       {"compute", "attention",
        choice(r.compute.attention, {"flash", "plain"}, {AttentionKind::flash, AttentionKind::plain})},
       {"compute", "checkpointing", checkpointing_phrase(r.compute.checkpointing)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <numeric>
 
@@ -39,7 +40,8 @@ class RepeatingStream final : public BatchStream {
 
 std::unique_ptr<LanguageModel> make_model(Backend& backend, const Recipe& recipe, const DecoderConfig& config) {
   Context ctx(backend);
-  auto model = make_decoder(ctx, config, {.compute_type = recipe.compute.precision, .keeps_master = true});
+  auto model = make_decoder(
+      ctx, config, {.compute_type = recipe.compute.precision, .keeps_master = recipe.compute.weights == DType::f32});
   model->set_run_options({.attention = recipe.compute.attention,
                           .blocks_per_checkpoint = recipe.compute.checkpointing,
                           .loss_chunk_rows = recipe.compute.loss_chunk_rows});
@@ -47,9 +49,9 @@ std::unique_ptr<LanguageModel> make_model(Backend& backend, const Recipe& recipe
   return model;
 }
 
-AdamWOptimizer make_optimizer(Backend& backend, ParameterSet& parameters, const OptimizerRecipe& options) {
+AdamWOptimizer make_optimizer(Backend& backend, ParameterSet& parameters, const Recipe& recipe) {
   Context ctx(backend);
-  return {ctx, parameters, options};
+  return {ctx, parameters, recipe.optimizer, recipe.seed};
 }
 
 }  // namespace
@@ -101,7 +103,7 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, TrainingData data)
       config_(decoder_config(recipe, data.vocab_size)),
       data_(std::move(data)),
       model_(make_model(backend, recipe, config_)),
-      optimizer_(make_optimizer(backend, model_->parameters(), recipe.optimizer)) {
+      optimizer_(make_optimizer(backend, model_->parameters(), recipe)) {
   check(recipe_.horizon.steps > 0, ErrorKind::internal, "a trainer needs a resolved recipe");
   state_.stream = data_.training->state();
 }
@@ -129,13 +131,23 @@ std::span<const float> Trainer::read_losses(const Tensor& losses) {
   return {host_losses_.data(), static_cast<size_t>(losses.num_elements())};
 }
 
-Trainer::MicroBatchResult Trainer::run_micro_batch(const Batch& batch, float gradient_scale) {
+void Trainer::update_now(Parameter& parameter, double learning_rate) {
+  Context ctx(backend_);
+  optimizer_.update_alone(ctx, parameter, learning_rate, state_.updates + 1);
+  parameter.gradient = Tensor();
+}
+
+Trainer::MicroBatchResult Trainer::run_micro_batch(const Batch& batch, const StepReport& report) {
   Tape tape;
   Context ctx(backend_, &tape);
-  model_->parameters().watch_on(tape);
+  std::function<void(Parameter&)> on_gradient;
+  if (recipe_.optimizer.in_backward) {
+    on_gradient = [this, rate = report.learning_rate](Parameter& parameter) { update_now(parameter, rate); };
+  }
+  model_->parameters().watch_on(tape, on_gradient);
   const ModelInput input = upload(ctx, batch);
   const Tensor targets = ctx.from_values<int32_t>({batch.batch_size, batch.context}, batch.targets, MemoryKind::batch);
-  const Tensor losses = model_->losses(ctx, input, targets, gradient_scale);
+  const Tensor losses = model_->losses(ctx, input, targets, 1.0f / static_cast<float>(report.step_tokens));
   MicroBatchResult result;
   for (const float loss : read_losses(losses)) result.loss_sum += static_cast<double>(loss);
   result.is_finite = std::isfinite(result.loss_sum);
@@ -143,12 +155,11 @@ Trainer::MicroBatchResult Trainer::run_micro_batch(const Batch& batch, float gra
   return result;
 }
 
-Trainer::MicroBatchResult Trainer::run_micro_batches(const std::vector<Batch>& batches, int64_t num_valid) {
-  const float gradient_scale = 1.0f / static_cast<float>(num_valid);
+Trainer::MicroBatchResult Trainer::run_micro_batches(const std::vector<Batch>& batches, const StepReport& report) {
   model_->parameters().release_gradients();
   MicroBatchResult sum;
   for (const Batch& batch : batches) {
-    const MicroBatchResult result = run_micro_batch(batch, gradient_scale);
+    const MicroBatchResult result = run_micro_batch(batch, report);
     sum.loss_sum += result.loss_sum;
     sum.is_finite = sum.is_finite && result.is_finite;
     if (!sum.is_finite) break;
@@ -159,10 +170,17 @@ Trainer::MicroBatchResult Trainer::run_micro_batches(const std::vector<Batch>& b
 void Trainer::update_weights(StepReport& report) {
   Context ctx(backend_);
   model_->parameters().zero_unwritten_gradients(ctx);
-  report.gradient_norm = optimizer_.gradient_norm(ctx);
-  report.is_skipped = !std::isfinite(report.gradient_norm);
-  if (report.is_skipped) return;
-  optimizer_.update(ctx, report.learning_rate, state_.updates + 1, report.gradient_norm);
+  if (recipe_.optimizer.in_backward) {
+    for (Parameter& parameter : model_->parameters().all()) {
+      if (parameter.gradient.defined()) update_now(parameter, report.learning_rate);  // no backward pass reached it
+    }
+    report.gradient_norm = optimizer_.seen_gradient_norm(ctx);
+  } else {
+    report.gradient_norm = optimizer_.gradient_norm(ctx);
+    report.is_skipped = !std::isfinite(report.gradient_norm);
+    if (report.is_skipped) return;
+    optimizer_.update(ctx, report.learning_rate, state_.updates + 1, report.gradient_norm);
+  }
   state_.updates += 1;
 }
 
@@ -181,7 +199,7 @@ StepReport Trainer::step() {
     report.step_tokens += batches.back().num_valid;
   }
   if (report.step_tokens > 0) {
-    const MicroBatchResult sum = run_micro_batches(batches, report.step_tokens);
+    const MicroBatchResult sum = run_micro_batches(batches, report);
     report.loss = sum.loss_sum / static_cast<double>(report.step_tokens);
     report.is_skipped = !sum.is_finite;
     if (!report.is_skipped) update_weights(report);

@@ -97,7 +97,8 @@ class Trainer {
 
   /// One optimizer update over `accumulation` micro-batches. The gradient is the mean over all valid tokens of the
   /// step, clipped once. A loss or gradient norm that is not finite skips the update before any weight is touched;
-  /// the step counts and its batches are consumed.
+  /// the step counts and its batches are consumed. With optimizer.in_backward there is no clipping, and the rule holds
+  /// for the loss only: a gradient that is not finite leaves its own parameter as it is, while others are updated.
   StepReport step();
   /// Throws Error invalid_argument when the last skip_limit steps were all skipped.
   void check_skips() const;
@@ -126,8 +127,11 @@ class Trainer {
     double loss_sum = 0;
     bool is_finite = true;
   };
-  MicroBatchResult run_micro_batch(const Batch& batch, float gradient_scale);
-  MicroBatchResult run_micro_batches(const std::vector<Batch>& batches, int64_t num_valid);
+  /// `report` holds the step's learning rate and number of valid tokens.
+  MicroBatchResult run_micro_batch(const Batch& batch, const StepReport& report);
+  MicroBatchResult run_micro_batches(const std::vector<Batch>& batches, const StepReport& report);
+  /// optimizer.in_backward: updates one parameter and gives its gradient's memory back.
+  void update_now(Parameter& parameter, double learning_rate);
   void update_weights(StepReport& report);
   ModelInput upload(Context& ctx, const Batch& batch) const;
   /// The first elements of `losses` in host memory, until the next call.

@@ -60,8 +60,8 @@ void announce_changes(const Recipe& before, const Recipe& after, TrainingRun& ru
 
 void refuse_model_changes(const Recipe& before, const Recipe& after) {
   for (const std::string& change : recipe_differences(before, after)) {
-    check(!change.starts_with("model."), ErrorKind::invalid_argument,
-          "the run's checkpoint does not fit this recipe ({})", change);
+    const bool is_refused = change.starts_with("model.") || change.starts_with("optimizer.kind");
+    check(!is_refused, ErrorKind::invalid_argument, "the run's checkpoint does not fit this recipe ({})", change);
   }
 }
 

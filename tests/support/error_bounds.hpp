@@ -58,6 +58,7 @@ ErrorBounds error_bounds(const op::GeluGrad& op, DType activation);
 ErrorBounds error_bounds(const op::Add& op, DType activation);
 ErrorBounds error_bounds(const op::LinearCrossEntropy& op, DType activation);
 ErrorBounds error_bounds(const op::AdamW& op, DType activation);
+ErrorBounds error_bounds(const op::AdamW8bit& op, DType activation);
 ErrorBounds error_bounds(const op::Cast& op, DType activation);
 ErrorBounds error_bounds(const op::Fill& op, DType activation);
 ErrorBounds error_bounds(const op::FillNormal& op, DType activation);

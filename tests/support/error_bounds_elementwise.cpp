@@ -88,31 +88,6 @@ ErrorBounds error_bounds(const op::Add& op, DType) {
   return {{"y", per_element(op.y, [&](int64_t i) { return kF32Roundoff * std::abs(f64(op.y)[i]); })}};
 }
 
-// The corrections 1 - beta^step are computed in double. The old m is at most |new m| + 2 (1 - beta1) |g| in size after
-// weighting, the old weight at most |new weight| + |update|.
-ErrorBounds error_bounds(const op::AdamW& op, DType) {
-  const double beta1 = double{op.beta1}, step = static_cast<double>(op.step);
-  const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(double{op.beta2}, step);
-  const auto m_size = [&](int64_t i) {
-    return std::abs(f64(op.m)[i]) + 2 * (1 - beta1) * std::abs(f64(op.gradient)[i] * double{op.gradient_scale});
-  };
-  const auto weight_error = [&](int64_t i) {
-    const double root = std::sqrt(f64(op.v)[i] / correction2) + double{op.eps};
-    const double update = double{op.learning_rate} * m_size(i) / correction1 / root;
-    return gamma(3.0) * (std::abs(f64(op.weight)[i]) + update) + gamma(14.0) * update;
-  };
-  ErrorBounds bounds{{"weight", per_element(op.weight, weight_error)},
-                     {"m", per_element(op.m, [&](int64_t i) { return gamma(4.0) * m_size(i); })},
-                     {"v", per_element(op.v, [&](int64_t i) { return gamma(6.0) * f64(op.v)[i]; })}};
-  if (op.compute_copy.defined()) {
-    // The reference's copy is rounded as well.
-    bounds["compute_copy"] = per_element(op.weight, [&](int64_t i) {
-      return weight_error(i) + unit_roundoff(DType::bf16) * std::abs(f64(op.weight)[i]);
-    });
-  }
-  return bounds;
-}
-
 // Rounded once, so exact after rounding.
 ErrorBounds error_bounds(const op::Cast&, DType) { return {{"y", {}}}; }
 ErrorBounds error_bounds(const op::Fill&, DType) { return {{"y", {}}}; }

@@ -63,7 +63,10 @@ DType type_under_test(const OpCase& one, const OpField& field, DType activation)
       return DType::bf16;
     case FieldType::total:
       return DType::f64;
+    case FieldType::code:
+      return field.tensor->dtype();
     case FieldType::activation:
+    case FieldType::stored:
     case FieldType::any:
       break;
   }

@@ -75,6 +75,10 @@ void run(const op::Fill& op, KernelContext&) {
       return fill_with(op.y, bf16(op.value));
     case DType::i32:
       return fill_with(op.y, static_cast<int32_t>(op.value));
+    case DType::i8:
+      return fill_with(op.y, static_cast<int8_t>(op.value));
+    case DType::u8:
+      return fill_with(op.y, static_cast<uint8_t>(op.value));
     default:
       return fill_with(op.y, op.value);
   }

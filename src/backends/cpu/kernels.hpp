@@ -38,6 +38,7 @@ void run(const op::GeluGrad& op, KernelContext& kernel);
 void run(const op::Add& op, KernelContext& kernel);
 void run(const op::LinearCrossEntropy& op, KernelContext& kernel);
 void run(const op::AdamW& op, KernelContext& kernel);
+void run(const op::AdamW8bit& op, KernelContext& kernel);
 void run(const op::Cast& op, KernelContext& kernel);
 void run(const op::Fill& op, KernelContext& kernel);
 void run(const op::FillNormal& op, KernelContext& kernel);

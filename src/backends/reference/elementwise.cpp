@@ -1,4 +1,4 @@
-// Cast, Fill, FillNormal, SquaredNorm and AdamW.
+// Cast, Fill, FillNormal and SquaredNorm.
 #include <cmath>
 #include <cstring>
 
@@ -30,21 +30,6 @@ void run(const op::SquaredNorm& op) {
   double sum = 0;
   for (int64_t i = 0; i < op.x.num_elements(); ++i) sum += std::pow(element_as_double(op.x, i), 2);
   f64(op.result)[0] = sum;
-}
-
-void run(const op::AdamW& op) {
-  const double beta1 = double{op.beta1}, beta2 = double{op.beta2}, learning_rate = double{op.learning_rate};
-  const double correction1 = 1 - std::pow(beta1, static_cast<double>(op.step));
-  const double correction2 = 1 - std::pow(beta2, static_cast<double>(op.step));
-  for (int64_t i = 0; i < op.weight.num_elements(); ++i) {
-    double &weight = f64(op.weight)[i], &m = f64(op.m)[i], &v = f64(op.v)[i];
-    const double g = f64(op.gradient)[i] * double{op.gradient_scale};
-    m = beta1 * m + (1 - beta1) * g;
-    v = beta2 * v + (1 - beta2) * g * g;
-    weight = weight * (1 - learning_rate * double{op.weight_decay}) -
-             learning_rate * (m / correction1) / (std::sqrt(v / correction2) + double{op.eps});
-    if (op.compute_copy.defined()) set_element(op.compute_copy, i, weight);
-  }
 }
 
 }  // namespace owlet::reference

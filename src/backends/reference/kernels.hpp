@@ -30,6 +30,7 @@ void run(const op::GeluGrad& op);
 void run(const op::Add& op);
 void run(const op::LinearCrossEntropy& op);
 void run(const op::AdamW& op);
+void run(const op::AdamW8bit& op);
 void run(const op::Cast& op);
 void run(const op::Fill& op);
 void run(const op::FillNormal& op);

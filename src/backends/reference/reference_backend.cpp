@@ -16,10 +16,13 @@ bool is_taken(const OpField& field) {
   switch (field.type) {
     case FieldType::activation:
     case FieldType::statistic:
+    case FieldType::stored:
     case FieldType::total:
       return tensor.dtype() == DType::f64;
     case FieldType::index:
       return tensor.dtype() == DType::i32;
+    case FieldType::code:
+      return tensor.dtype() == DType::i8 || tensor.dtype() == DType::u8;
     case FieldType::copy:
       return tensor.dtype() == DType::bf16;
     case FieldType::any:

@@ -198,7 +198,7 @@ Tensor transposed(const Tensor& matrix) {
 
 /// The best values there are of a parameter, in ordinary memory.
 Tensor read_parameter(Context& ctx, const Parameter& parameter, DType dtype) {
-  const Tensor& source = parameter.value.defined() ? parameter.value : parameter.compute;
+  const Tensor& source = parameter.stored();
   Tensor host = make_host_tensor(source.shape(), source.dtype());
   ctx.backend().read(source, host.bytes());
   return convert_on_host(host, dtype);

@@ -181,18 +181,16 @@ class SmallOptimizer {
     const auto factor = static_cast<float>(std::min(1.0, 1.0 / (norm + 1e-6)));
     for (const Parameter& parameter : test_.model().parameters().all()) {
       const float decay = parameter.decays ? 0.1f : 0.0f;
-      test_.ctx().run(op::AdamW{parameter.value,
-                                parameter.gradient,
-                                m_[parameter.name],
-                                v_[parameter.name],
-                                {},
-                                1e-3f,
-                                0.9f,
-                                0.95f,
-                                1e-8f,
-                                decay,
-                                number,
-                                factor});
+      op::AdamW update;
+      update.learning_rate = 1e-3f;
+      update.weight_decay = decay;
+      update.step = number;
+      update.gradient_scale = factor;
+      update.weight = parameter.value;
+      update.gradient = parameter.gradient;
+      update.m = m_[parameter.name];
+      update.v = v_[parameter.name];
+      test_.ctx().run(update);
     }
   }
 

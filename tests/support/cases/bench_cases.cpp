@@ -106,8 +106,26 @@ void add_elementwise(std::vector<OpCase>& cases) {
     return op::Add{in.normal(narrow), in.normal(narrow), in.empty(narrow)};
   }));
   cases.push_back(make_case<op::AdamW>(std::to_string(V * C), [](CaseInputs& in) {
-    op::AdamW op{in.normal({V, C}), in.normal({V, C}), in.normal({V, C}), in.uniform({V, C}, 0, 1),
-                 make_host_tensor({V, C}, DType::bf16)};
+    op::AdamW op;
+    op.weight = in.normal({V, C}), op.gradient = in.normal({V, C});
+    op.m = in.normal({V, C}), op.v = in.uniform({V, C}, 0, 1);
+    op.compute_copy = make_host_tensor({V, C}, DType::bf16);
+    op.learning_rate = 1e-3f;
+    return op;
+  }));
+  cases.back().types = {{"weight", DType::f32}};
+  cases.push_back(make_case<op::AdamW>("dithered", [](CaseInputs& in) {
+    op::AdamW op;
+    op.weight = in.normal({V, C}), op.gradient = in.normal({V, C});
+    op.m = in.normal({V, C}), op.v = in.uniform({V, C}, 0, 1);
+    op.learning_rate = 1e-3f;
+    return op;
+  }));
+  cases.push_back(make_case<op::AdamW8bit>("", [](CaseInputs& in) {
+    op::AdamW8bit op;
+    op.weight = in.normal({V, C}), op.gradient = in.normal({V, C});
+    op.m = make_host_tensor({V, C}, DType::i8), op.v = make_host_tensor({V, C}, DType::u8);
+    op.m_scale = in.uniform({V * C / 256}, 0, 1), op.v_scale = in.uniform({V * C / 256}, 0, 1);
     op.learning_rate = 1e-3f;
     return op;
   }));
