@@ -21,6 +21,15 @@ TEST(Philox, GivesThePublishedAnswers) {
             (Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
+TEST(ElementBits, AreTheWordsOfPhiloxBlocks) {
+  for (const uint64_t i : {0u, 15u, 16u, 63u, 64u, 100u, 1000000u}) {
+    const uint64_t block = i / 64 * 16 + i % 16;
+    EXPECT_EQ(element_bits(5, 9, 3, i), philox4x32(5, (uint64_t{3} << 32) + block, 9)[i % 64 / 16]);
+  }
+  EXPECT_NE(element_bits(5, 9, 3, 7), element_bits(5, 9, 4, 7));
+  EXPECT_NE(element_bits(5, 9, 3, 7), element_bits(5, 8, 3, 7));
+}
+
 TEST(RandomStream, DrawsWhatTheStatelessFunctionsGive) {
   RandomStream stream(7, 3, 100);
   EXPECT_EQ(stream.next_u64(), random_u64(7, 3, 100));

@@ -10,6 +10,7 @@
 #include "base/nearest_name.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "machine/process_memory.hpp"
 
 namespace owlet {
 namespace {
@@ -134,5 +135,6 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   owlet::shorten_spinning(argv);
+  owlet::keep_freed_memory();
   return owlet::run_program(argc, argv);
 }

@@ -1,6 +1,9 @@
 #include "machine/process_memory.hpp"
 
 #include <sys/resource.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <charconv>
 #include <fstream>
@@ -57,6 +60,13 @@ ProcessMemory read_process_memory() {
 }
 
 SystemMemory read_system_memory() { return parse_memory_info(read_file("/proc/meminfo")); }
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
 
 bool reset_peak_resident() {
   std::ofstream file("/proc/self/clear_refs");

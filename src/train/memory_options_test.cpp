@@ -143,8 +143,7 @@ TEST(MemoryOptions, InBackwardAGradientThatIsNotFiniteSparesItsOwnParameterOnly)
   Trainer trainer = make_trainer(backend, recipe);
   trainer.step();
   std::map<std::string, std::vector<std::byte>> before;
-  for (const Parameter& each : trainer.model().parameters().all())
-    before[each.name] = bytes_of(backend, each.stored());
+  for (const Parameter& each : trainer.model().parameters().all()) before[each.name] = bytes_of(backend, each.stored());
   backend.num_norms = 0;
   backend.spoilt_norm = 2;
   const StepReport report = trainer.step();

@@ -172,6 +172,22 @@ TEST(Recipe, checkpointing_is_a_phrase) {
   }
 }
 
+TEST(Recipe, options_that_save_memory_refuse_what_contradicts_them) {
+  const auto error = [](const std::vector<std::string>& overrides) {
+    return error_of(ErrorKind::invalid_argument, [&] { parse_recipe(kMinimal, "r.toml", overrides); });
+  };
+  const std::string clipped = error({"optimizer.in_backward=true"});
+  EXPECT_TRUE(contains(clipped, "'optimizer.in_backward' is true, but 'optimizer.clip' is 1")) << clipped;
+  EXPECT_TRUE(contains(clipped, "set optimizer.clip = 0")) << clipped;
+  const std::string summed = error({"optimizer.in_backward=true", "optimizer.clip=0", "data.accumulation=2"});
+  EXPECT_TRUE(contains(summed, "'data.accumulation' is 2")) << summed;
+  const std::string typed = error({"compute.weights=bf16", "compute.precision=f32"});
+  EXPECT_TRUE(contains(typed, "'compute.weights' is \"bf16\", but 'compute.precision' is \"f32\"")) << typed;
+  const Recipe recipe =
+      parse_recipe(kMinimal, "r.toml", {"optimizer.in_backward=true", "optimizer.clip=0", "optimizer.kind=adamw8bit"});
+  EXPECT_EQ(recipe.optimizer.kind, OptimizerKind::adamw8bit);
+}
+
 TEST(Recipe, width_must_be_a_multiple_of_heads) {
   Recipe recipe = parse_recipe(kMinimal, "r.toml", {"model.width=100", "model.heads=3"});
   const std::string error = error_of(ErrorKind::invalid_argument, [&] { decoder_config(recipe, 257); });

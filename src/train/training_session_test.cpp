@@ -111,16 +111,32 @@ TEST_F(Sessions, a_run_leaves_a_model_folder_with_metrics_and_result) {
 }
 
 TEST_F(Sessions, a_resumed_run_has_the_bits_of_an_uninterrupted_one) {
-  for (const DType precision : {DType::f32, DType::bf16}) {
+  struct Options {
+    const char* name;
+    DType precision, weights;
+    OptimizerKind kind;
+    bool in_backward;
+  };
+  for (const auto& [name, precision, weights, kind, in_backward] :
+       {Options{"f32", DType::f32, DType::f32, OptimizerKind::adamw, false},
+        Options{"bf16", DType::bf16, DType::f32, OptimizerKind::adamw, false},
+        Options{"bf16 weights", DType::bf16, DType::bf16, OptimizerKind::adamw, false},
+        Options{"8-bit moments", DType::bf16, DType::f32, OptimizerKind::adamw8bit, false},
+        Options{"smallest", DType::bf16, DType::bf16, OptimizerKind::adamw8bit, true}}) {
     // The tiny corpus has about 300 rows: 4 rows and 5 micro-batches a step cross two epoch borders in 40 steps.
     Recipe recipe = tiny_recipe(40, precision);
-    recipe.data.accumulation = 5;
+    recipe.compute.weights = weights;
+    recipe.optimizer.kind = kind;  // the embedding is large enough for 8-bit moments
+    recipe.optimizer.in_backward = in_backward;
+    recipe.optimizer.clip = in_backward ? 0 : 1;
+    recipe.data.accumulation = in_backward ? 1 : 5;
+    recipe.data.batch = in_backward ? 20 : 4;
     recipe.evaluation.every = 10;
-    const std::string name(to_string(precision));
-    const TrainingResult whole = run("whole-" + name, recipe);
-    EXPECT_TRUE(run("parts-" + name, recipe, 13).is_interrupted);
-    EXPECT_TRUE(resume("parts-" + name, 7).is_interrupted);
-    const TrainingResult parts = resume("parts-" + name);
+    const TrainingResult whole = run(fmt::format("whole-{}", name), recipe);
+    const std::string run_name = fmt::format("parts-{}", name);
+    EXPECT_TRUE(run(run_name, recipe, 13).is_interrupted);
+    EXPECT_TRUE(resume(run_name, 7).is_interrupted);
+    const TrainingResult parts = resume(run_name);
     EXPECT_FALSE(parts.is_interrupted);
     EXPECT_EQ(parts.steps, whole.steps);
     EXPECT_EQ(parts.tokens, whole.tokens);
@@ -190,6 +206,8 @@ TEST_F(Sessions, a_longer_horizon_is_announced_and_another_model_refused) {
   EXPECT_EQ(load_recipe(folder_ / "run/recipe.toml").horizon.steps, 6);
   const std::string error = error_of([&] { resume("run", -1, {"model.layers=3"}); });
   EXPECT_NE(error.find("model.layers: 2 -> 3"), std::string::npos) << error;
+  const std::string moments = error_of([&] { resume("run", -1, {"optimizer.kind=adamw8bit"}); });
+  EXPECT_NE(moments.find("optimizer.kind: \"adamw\" -> \"adamw8bit\""), std::string::npos) << moments;
 }
 
 TEST_F(Sessions, resuming_a_complete_run_changes_nothing) {

@@ -14,6 +14,9 @@ namespace {
 /// Accuracy that kernels promise for the normal distribution function, lower tail included: 8 units in the last place.
 constexpr double kCdfRoundings = 16;
 
+/// Accuracy that kernels promise for normal random numbers, given the random bits.
+constexpr double kNormalRoundings = 10;
+
 double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 
 /// Error of sigmoid(z) where z itself is wrong by `argument_error`: its slope is s (1 - s); the exponential's relative
@@ -92,11 +95,11 @@ ErrorBounds error_bounds(const op::Add& op, DType) {
 ErrorBounds error_bounds(const op::Cast&, DType) { return {{"y", {}}}; }
 ErrorBounds error_bounds(const op::Fill&, DType) { return {{"y", {}}}; }
 
-// mean + deviation * normal in f32, the normal number rounded to f32 before.
+// mean + deviation * normal in f32, the normal number wrong by up to kNormalRoundings.
 ErrorBounds error_bounds(const op::FillNormal& op, DType) {
   return {{"y", per_element(op.y, [&](int64_t i) {
              const double mean = double{op.mean}, y = f64(op.y)[i];
-             return gamma(3.0) * (std::abs(mean) + std::abs(y - mean));
+             return gamma(2.0) * std::abs(mean) + gamma(2.0 + kNormalRoundings) * std::abs(y - mean);
            })}};
 }
 

@@ -1,4 +1,4 @@
-// base/random.hpp's element_bits for many elements at once, per instruction set.
+// base/random.hpp's Philox numbers for many elements at once, per instruction set.
 
 #if defined(OWLET_BACKENDS_CPU_ELEMENT_BITS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OWLET_BACKENDS_CPU_ELEMENT_BITS_INL_H_
@@ -31,27 +31,32 @@ HWY_INLINE void multiply_wide(VBits a, VBits b, VBits& high, VBits& low) {
   low = hn::OddEven(hn::BitCast(du, hn::ShiftLeft<32>(odd)), hn::BitCast(du, even));
 }
 
-/// element_bits of elements [64 group, 64 group + 64); `bits` is aligned as vectors are. Philox4x32-10, one block per
-/// lane; see base/random.cpp for the constants.
-HWY_INLINE void fill_element_bits(uint64_t seed, uint64_t stream, uint32_t draw, uint64_t group, uint32_t* bits) {
+/// Philox4x32-10, one block per lane: counters in, random words out. See base/random.cpp for the constants.
+HWY_INLINE void philox_rounds(uint64_t key, VBits& word0, VBits& word1, VBits& word2, VBits& word3) {
   const DBits du;
   const auto multiplier0 = hn::Set(du, 0xD2511F53u), multiplier1 = hn::Set(du, 0xCD9E8D57u);
+  uint32_t key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    VBits high0, low0, high1, low1;
+    multiply_wide(word0, multiplier0, high0, low0);
+    multiply_wide(word2, multiplier1, high1, low1);
+    word0 = hn::Xor(hn::Xor(high1, word1), hn::Set(du, key0));
+    word1 = low1;
+    word2 = hn::Xor(hn::Xor(high0, word3), hn::Set(du, key1));
+    word3 = low0;
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+}
+
+/// element_bits of elements [64 group, 64 group + 64); `bits` is aligned as vectors are.
+HWY_INLINE void fill_element_bits(uint64_t seed, uint64_t stream, uint32_t draw, uint64_t group, uint32_t* bits) {
+  const DBits du;
   for (size_t lane = 0; lane < 16; lane += hn::Lanes(du)) {
     auto word0 = hn::Iota(du, static_cast<uint32_t>(group * 16 + lane)), word1 = hn::Set(du, draw);
     // Blocks beyond 2^32 would reach into the draw's word: element_bits allows none.
     auto word2 = hn::Set(du, static_cast<uint32_t>(stream)), word3 = hn::Set(du, static_cast<uint32_t>(stream >> 32));
-    uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
-    for (int round = 0; round < 10; ++round) {
-      VBits high0, low0, high1, low1;
-      multiply_wide(word0, multiplier0, high0, low0);
-      multiply_wide(word2, multiplier1, high1, low1);
-      word0 = hn::Xor(hn::Xor(high1, word1), hn::Set(du, key0));
-      word1 = low1;
-      word2 = hn::Xor(hn::Xor(high0, word3), hn::Set(du, key1));
-      word3 = low0;
-      key0 += 0x9E3779B9u;
-      key1 += 0xBB67AE85u;
-    }
+    philox_rounds(seed, word0, word1, word2, word3);
     hn::Store(word0, du, bits + lane);
     hn::Store(word1, du, bits + lane + 16);
     hn::Store(word2, du, bits + lane + 32);

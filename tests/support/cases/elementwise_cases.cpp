@@ -121,6 +121,9 @@ void add_simple_cases(std::vector<OpCase>& cases, int64_t N) {
   cases.push_back(make_case<op::FillNormal>(variant, [=](CaseInputs& in) {
     return op::FillNormal{in.empty({N}), 0.5f, 0.02f, 7, 11};
   }));
+  cases.push_back(make_case<op::FillNormal>(variant + "standard", [=](CaseInputs& in) {
+    return op::FillNormal{in.empty({N}), 0.0f, 1.0f, uint64_t{3} << 40, ~uint64_t{0}};
+  }));
   cases.push_back(make_case<op::SquaredNorm>(variant, [=](CaseInputs& in) {
     return op::SquaredNorm{in.normal({N}), in.empty({1})};
   }));
