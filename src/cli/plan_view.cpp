@@ -43,16 +43,36 @@ void show_plan(const TrainingPlan& plan, Console& console) {
   console.json_result(document);
 }
 
+namespace {
+
+/// The settings that would make this recipe smaller, those that cost least first.
+std::string smaller_settings(const Recipe& recipe) {
+  std::vector<std::string> settings;
+  if (recipe.compute.checkpointing == 0) settings.emplace_back("--set compute.checkpointing=block");
+  if (recipe.optimizer.kind == OptimizerKind::adamw) settings.emplace_back("--set optimizer.kind=adamw8bit");
+  if (recipe.compute.weights == DType::f32 && recipe.compute.precision == DType::bf16) {
+    settings.emplace_back("--set compute.weights=bf16");
+  }
+  if (!recipe.optimizer.in_backward) {
+    settings.emplace_back("--set optimizer.in_backward=true (with optimizer.clip=0)");
+  }
+  if (recipe.data.batch > 1) {
+    settings.push_back(fmt::format("--set data.batch={} (with data.accumulation doubled)", recipe.data.batch / 2));
+  }
+  settings.emplace_back("a smaller model.context");
+  const std::string last = settings.back();
+  settings.pop_back();
+  return settings.empty() ? last : fmt::format("{} or {}", fmt::join(settings, ", "), last);
+}
+
+}  // namespace
+
 void check_fits(const TrainingPlan& plan, const Recipe& recipe, uint64_t available_bytes) {
   if (plan.peak_bytes <= available_bytes) return;
-  throw Error(
-      ErrorKind::out_of_memory,
-      fmt::format("this run needs {}, {} are free on this machine", format_bytes(plan.peak_bytes),
-                  format_bytes(available_bytes)),
-      fmt::format(
-          "try --set data.batch={} (with data.accumulation doubled), --set compute.checkpointing=\"block\" or a "
-          "smaller model.context; --dry-run shows what needs how much",
-          std::max<int64_t>(1, recipe.data.batch / 2)));
+  throw Error(ErrorKind::out_of_memory,
+              fmt::format("this run needs {}, {} are free on this machine", format_bytes(plan.peak_bytes),
+                          format_bytes(available_bytes)),
+              fmt::format("try {}; --dry-run shows what needs how much", smaller_settings(recipe)));
 }
 
 }  // namespace owlet

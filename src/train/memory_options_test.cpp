@@ -6,8 +6,12 @@
 #include <limits>
 
 #include "backends/cpu/cpu_backend.hpp"
+#include "base/json.hpp"
+#include "formats/safetensors.hpp"
 #include "ops/any_op.hpp"
 #include "tests/support/tiny_training.hpp"
+#include "text/tokenizer.hpp"
+#include "train/checkpoint.hpp"
 #include "train/random_data.hpp"
 #include "train/trainer.hpp"
 
@@ -173,6 +177,35 @@ TEST(MemoryOptions, StorageIsAsAsked) {
     num_8bit += moments.is_8bit() ? 1 : 0;
   }
   EXPECT_GT(num_8bit, 8);
+}
+
+TEST(MemoryOptions, CheckpointsHoldWhatExistsAndNothingMore) {
+  const auto backend = make_cpu_backend();
+  Recipe recipe = small_recipe();
+  recipe.compute.weights = DType::bf16;
+  recipe.optimizer.kind = OptimizerKind::adamw8bit;
+  const Tokenizer tokenizer = byte_tokenizer();
+  Trainer trainer(*backend, recipe, make_random_training_data(recipe, tokenizer.vocab_size(), 5));
+  for (int i = 0; i < 3; ++i) trainer.step();
+  const TemporaryFolder folder;
+  TrainerRecord record;
+  record.recipe = recipe;
+  record.state = trainer.state();
+  const auto checkpoint = save_checkpoint(folder / "checkpoints", trainer, record, tokenizer);
+  const SafetensorsFile weights(checkpoint / "model.safetensors"), moments(checkpoint / "optimizer.safetensors");
+  EXPECT_EQ(weights.get("model.embed_tokens.weight").dtype, "BF16");
+  EXPECT_EQ(weights.get("model.norm.weight").dtype, "F32");
+  EXPECT_EQ(moments.get("m.model.embed_tokens.weight").dtype, "I8");
+  EXPECT_EQ(moments.get("v.model.embed_tokens.weight").dtype, "U8");
+  EXPECT_EQ(moments.get("m_scale.model.embed_tokens.weight").dtype, "F32");
+  EXPECT_EQ(moments.find("m_scale.model.norm.weight"), nullptr);
+  EXPECT_EQ(read_json(checkpoint / "config.json").at("torch_dtype"), "bfloat16");
+
+  Trainer again(*backend, recipe, make_random_training_data(recipe, tokenizer.vocab_size(), 5));
+  load_checkpoint(checkpoint, again, record);
+  EXPECT_EQ(all_state(again), all_state(trainer));
+  EXPECT_EQ(again.step().loss, trainer.step().loss);
+  EXPECT_EQ(all_state(again), all_state(trainer));
 }
 
 /// Mean loss of the last 100 of 500 steps.

@@ -61,6 +61,20 @@ class Verbs(ProgramTest):
         longer = self.run_json("resume", "run", "--set", "horizon.steps=25")
         self.assertEqual(longer["steps"], 25)
 
+    def test_options_that_save_memory_train_resume_and_generate(self):
+        self.prepare_stories()
+        options = []
+        for setting in ("compute.precision=bf16", "compute.weights=bf16", "optimizer.kind=adamw8bit", "compute.checkpointing=every 2",
+                        "optimizer.in_backward=true", "optimizer.clip=0", "data.accumulation=1"):
+            options += ["--set", setting]
+        plan = self.run_json("pretrain", "tiny.toml", "--data", "data", "--dry-run", *options)
+        trained = self.run_json("pretrain", "tiny.toml", "--data", "data", "--run", "run", *options)
+        self.assertEqual(plan["peak_bytes"], trained["peak_bytes"])
+        self.assertEqual(self.run_json("resume", "run", "--set", "horizon.steps=25")["steps"], 25)
+        self.assertIn("text", self.run_json("generate", "run", "Story 1", "--max-tokens", 12))
+        clipped = ("--set", "optimizer.in_backward=true", "--set", "data.accumulation=1", "--set", "optimizer.clip=1")
+        self.assert_fails(2, "pretrain", "tiny.toml", "--data", "data", "--run", "run2", *clipped, says=["optimizer.in_backward", "optimizer.clip"])
+
     def test_text_and_json_go_to_stdout_and_the_rest_to_stderr(self):
         self.prepare_stories()
         done = self.run_program("pretrain", "tiny.toml", "--data", "data", "--run", "run")
@@ -80,7 +94,7 @@ class Mistakes(ProgramTest):
     def test_dry_run_without_data(self):
         plan = self.run_json("pretrain", "stories-3m", "--vocab", 4096, "--dry-run")
         self.assertEqual(plan["steps"], 1000)
-        self.assert_fails(2, "pretrain", "stories-3m", "--dry-run", says=["--vocab"])
+        self.assert_fails(2, "pretrain", "shakespeare-bytes", "--dry-run", says=["--vocab"])
 
     def test_missing_input_files(self):
         self.assert_fails(3, "generate", "nowhere", "Hi", says=["nowhere"])
