@@ -70,6 +70,46 @@ TEST_F(TapeTest, LeavesOverwriteOnceAndThenAccumulate) {
   EXPECT_NEAR(read(gradient)[1], 2 * 4 / rms, 1e-12);
 }
 
+TEST_F(TapeTest, AGradientIsCompleteWhenTheLastClosureThatMayWriteItHasRun) {
+  const Tensor shared = values({2, 2}).reshape({2}), last = values({1, 1}).reshape({2});
+  Tensor shared_gradient, last_gradient;
+  bool shared_is_written = false, last_is_written = false;
+  std::vector<std::string> completed;
+  const auto take = [&](const char* name, Tensor& gradient) {
+    return [&completed, name, &gradient] {
+      completed.push_back(fmt::format("{} {:.3f}", name, gradient.data<double>()[0]));
+      gradient = Tensor();
+    };
+  };
+  tape_.watch(shared, &shared_gradient, &shared_is_written, DType::f64, take("shared", shared_gradient));
+  tape_.watch(last, &last_gradient, &last_is_written, DType::f64, take("last", last_gradient));
+  const Tensor first = rms_norm(ctx_, values({1, 1}), shared, 0.0f);
+  const Tensor second = rms_norm(ctx_, first, shared, 0.0f);
+  const Tensor y = rms_norm(ctx_, second, last, 0.0f);
+  tape_.seed(y, values({1, 1}));
+  tape_.backward(ctx_);
+  EXPECT_EQ(completed.size(), 2u);
+  EXPECT_EQ(completed[0].substr(0, 4), "last");
+  EXPECT_EQ(completed[1].substr(0, 6), "shared");
+  EXPECT_FALSE(shared_gradient.defined());
+}
+
+TEST_F(TapeTest, AValueSharedByCheckpointedBlocksCannotBeTakenEarly) {
+  const Tensor weight = values({2, 3}).reshape({2});
+  Tensor gradient;
+  bool is_written = false;
+  tape_.watch(weight, &gradient, &is_written, DType::f64, [] {});
+  const auto block = [&](Context& ctx, const Tensor& x) { return rms_norm(ctx, x, weight, 0.0f); };
+  const Tensor y = checkpoint(ctx_, checkpoint(ctx_, values({1, 2}), block), block);
+  tape_.seed(y, values({1, 1}));
+  try {
+    tape_.backward(ctx_);
+    FAIL() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::internal) << error.what();
+  }
+}
+
 TEST_F(TapeTest, NothingIsRecordedForInputsWithoutGradient) {
   const Tensor x = values({1, 2});
   const Tensor y = gelu(ctx_, x, GeluKind::tanh);

@@ -66,22 +66,35 @@ struct BlockPointers {
   bf16* copy;
 };
 
+/// Random bits of a whole block; those of weights only where they are needed.
+struct BlockBits {
+  HWY_ALIGN uint32_t weight[kBlock];
+  HWY_ALIGN uint32_t moments[kBlock];
+
+  BlockBits(const op::AdamW8bit& op, uint64_t block, bool has_weight) {
+    for (size_t group = 0; group < kBlock / kBitsGroup; ++group) {
+      const uint64_t number = block * (kBlock / kBitsGroup) + group;
+      if (has_weight) {
+        fill_element_bits(op.seed, op.stream, op.weight_draw(), number, weight + group * kBitsGroup);
+      }
+      fill_element_bits(op.seed, op.stream, op.moment_draw(), number, moments + group * kBitsGroup);
+    }
+  }
+};
+
+/// New moments of a whole block before they become codes: m and the root of v.
+struct BlockMoments {
+  HWY_ALIGN float m[kBlock];
+  HWY_ALIGN float root[kBlock];
+};
+
+/// New moments into `moments`, their largest magnitudes into the scales, new weights into place.
 template <typename T>
-HWY_INLINE void update_block(const op::AdamW8bit& op, const AdamWFactors& factors, uint64_t block,
-                             const BlockPointers<T>& at) {
+HWY_INLINE void update_weights(const AdamWFactors& factors, const BlockPointers<T>& at, const BlockBits& bits,
+                               BlockMoments& moments) {
   const DI32 di;
-  const DU32 du;
   const hn::Rebind<int8_t, DF> di8;
   const hn::Rebind<uint8_t, DF> du8;
-  HWY_ALIGN uint32_t weight_bits[kBlock], moment_bits[kBlock];
-  HWY_ALIGN float new_m[kBlock], new_s[kBlock];
-  for (size_t group = 0; group < kBlock / kBitsGroup; ++group) {
-    const uint64_t number = block * (kBlock / kBitsGroup) + group;
-    if constexpr (sizeof(T) == 2) {
-      fill_element_bits(op.seed, op.stream, op.weight_draw(), number, weight_bits + group * kBitsGroup);
-    }
-    fill_element_bits(op.seed, op.stream, op.moment_draw(), number, moment_bits + group * kBitsGroup);
-  }
   const V m_unit = set(*at.m_scale / static_cast<float>(FirstMomentCode::largest()));
   const V s_unit = set(*at.v_scale / static_cast<float>(SecondMomentCode::largest()));
   // As integers, magnitudes keep their order, with infinity above numbers and NaN above infinity.
@@ -93,14 +106,15 @@ HWY_INLINE void update_block(const op::AdamW8bit& op, const AdamWFactors& factor
     V m = hn::Or(magnitude, hn::BitCast(DF(), hn::AndNot(no_sign, code)));
     const V s = hn::Mul(decode<SecondMomentCode>(hn::PromoteTo(di, hn::LoadU(du8, at.v + i))), s_unit);
     V v = hn::Mul(s, s);
-    const V weight = adamw_elements(factors, load(Whole{}, at.weight + i), load(Whole{}, at.gradient + i), m, v);
-    const V root = hn::Sqrt(v);
+    adamw_moments(factors, load(Whole{}, at.gradient + i), m, v);
+    const V root = hn::Sqrt(v), corrected = hn::Mul(root, set(factors.inverse_root_correction2));
+    const V weight = adamw_weight(factors, load(Whole{}, at.weight + i), m, corrected);
     largest_m = hn::Max(largest_m, hn::And(hn::BitCast(di, m), no_sign));
     largest_s = hn::Max(largest_s, hn::And(hn::BitCast(di, root), no_sign));
-    hn::Store(m, DF(), new_m + i);
-    hn::Store(root, DF(), new_s + i);
+    hn::Store(m, DF(), moments.m + i);
+    hn::Store(root, DF(), moments.root + i);
     if constexpr (sizeof(T) == 2) {
-      store_dithered(Whole{}, weight, hn::Load(du, weight_bits + i), at.weight + i);
+      store_dithered(Whole{}, weight, hn::Load(DU32(), bits.weight + i), at.weight + i);
     } else {
       store(Whole{}, weight, at.weight + i);
       if (at.copy != nullptr) store(Whole{}, weight, at.copy + i);
@@ -108,18 +122,35 @@ HWY_INLINE void update_block(const op::AdamW8bit& op, const AdamWFactors& factor
   }
   *at.m_scale = hn::GetLane(hn::BitCast(DF(), hn::MaxOfLanes(di, largest_m)));
   *at.v_scale = hn::GetLane(hn::BitCast(DF(), hn::MaxOfLanes(di, largest_s)));
+}
+
+template <typename T>
+HWY_INLINE void encode_moments(const BlockPointers<T>& at, const BlockBits& bits, const BlockMoments& moments) {
+  const DI32 di;
+  const DU32 du;
+  const hn::Rebind<int8_t, DF> di8;
+  const hn::Rebind<uint8_t, DF> du8;
   const V m_inverse = set(inverse_scale(FirstMomentCode::largest(), *at.m_scale));
   const V s_inverse = set(inverse_scale(SecondMomentCode::largest(), *at.v_scale));
   for (size_t i = 0; i < kBlock; i += num_lanes()) {
-    const auto bits = hn::Load(du, moment_bits + i);
-    const V m = hn::Load(DF(), new_m + i), s = hn::Load(DF(), new_s + i);
-    const auto m_code = encode<FirstMomentCode>(hn::Mul(hn::Abs(m), m_inverse), hn::And(bits, hn::Set(du, 0xffffu)));
+    const auto words = hn::Load(du, bits.moments + i);
+    const V m = hn::Load(DF(), moments.m + i), s = hn::Load(DF(), moments.root + i);
+    const auto m_code = encode<FirstMomentCode>(hn::Mul(hn::Abs(m), m_inverse), hn::And(words, hn::Set(du, 0xffffu)));
     const auto is_negative = hn::RebindMask(di, hn::Lt(m, zero()));
     hn::StoreU(hn::DemoteTo(di8, hn::IfThenElse(is_negative, hn::Neg(m_code), m_code)), di8, at.m + i);
-    const auto s_code = encode<SecondMomentCode>(hn::Mul(s, s_inverse), hn::ShiftRight<16>(bits));
+    const auto s_code = encode<SecondMomentCode>(hn::Mul(s, s_inverse), hn::ShiftRight<16>(words));
     const auto least = hn::IfThenElseZero(hn::RebindMask(di, hn::Gt(s, zero())), hn::Set(di, 1));
     hn::StoreU(hn::DemoteTo(du8, hn::Max(s_code, least)), du8, at.v + i);
   }
+}
+
+template <typename T>
+HWY_INLINE void update_block(const op::AdamW8bit& op, const AdamWFactors& factors, uint64_t block,
+                             const BlockPointers<T>& at) {
+  const BlockBits bits(op, block, sizeof(T) == 2);
+  BlockMoments moments;
+  update_weights(factors, at, bits, moments);
+  encode_moments(at, bits, moments);
 }
 
 /// A block at the end that is shorter: the same on a padded copy.
