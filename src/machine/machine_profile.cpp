@@ -126,6 +126,7 @@ MachineProfile measure_machine(const MeasureSettings& settings) {
   profile.measured_threads = num_threads();
   profile.f32_gflops = measure_f32_gflops(settings.seconds_per_peak);
   profile.bf16_gflops = measure_bf16_gflops(settings.seconds_per_peak);
+  profile.int8_gops = measure_int8_gops(settings.seconds_per_peak);
   profile.read_gb_per_second = measure_read_gb_per_second(settings.seconds_per_peak, settings.buffer_bytes);
   profile.measured_at = utc_now();
   return profile;
@@ -142,11 +143,9 @@ std::string to_json_text(const MachineProfile& profile) {
                  {"instruction_sets", profile.instruction_sets}};
   json["memory"] = {{"total_bytes", profile.memory_total_bytes}, {"available_bytes", profile.memory_available_bytes}};
   if (profile.is_measured()) {
-    json["measured"] = {{"at", profile.measured_at},
-                        {"threads", profile.measured_threads},
-                        {"f32_gflops", profile.f32_gflops},
-                        {"bf16_gflops", profile.bf16_gflops},
-                        {"read_gb_per_second", profile.read_gb_per_second}};
+    json["measured"] = {{"at", profile.measured_at},        {"threads", profile.measured_threads},
+                        {"f32_gflops", profile.f32_gflops}, {"bf16_gflops", profile.bf16_gflops},
+                        {"int8_gops", profile.int8_gops},   {"read_gb_per_second", profile.read_gb_per_second}};
   }
   return dump_json(json, 2) + "\n";
 }
@@ -170,6 +169,7 @@ MachineProfile machine_profile_from_json(std::string_view text, std::string_view
   profile.measured_threads = get_count(measured, "threads", source);
   profile.f32_gflops = get_speed(measured, "f32_gflops", source);
   profile.bf16_gflops = get_speed(measured, "bf16_gflops", source);
+  if (measured.contains("int8_gops")) profile.int8_gops = get_speed(measured, "int8_gops", source);
   profile.read_gb_per_second = get_speed(measured, "read_gb_per_second", source);
   return profile;
 }

@@ -22,10 +22,11 @@ struct MachineProfile {
   uint64_t memory_total_bytes = 0;
   uint64_t memory_available_bytes = 0;
 
-  std::string measured_at;        // UTC, ISO 8601; empty: never
-  int measured_threads = 0;       // threads that were at work
-  double f32_gflops = 0;          // multiply-adds of float, 10^9 FLOP/s
-  double bf16_gflops = 0;         // dot products of bfloat16 into float; 0: no such unit
+  std::string measured_at;   // UTC, ISO 8601; empty: never
+  int measured_threads = 0;  // threads that were at work
+  double f32_gflops = 0;     // multiply-adds of float, 10^9 FLOP/s
+  double bf16_gflops = 0;    // dot products of bfloat16 into float; 0: no such unit
+  double int8_gops = 0;      // 8-bit integers into 32-bit ones, 10^9 operations/s; 0: no such unit, or an older file
   double read_gb_per_second = 0;  // reading memory far larger than the caches, 10^9 bytes/s
 
   bool is_measured() const { return !measured_at.empty(); }

@@ -24,6 +24,7 @@ MachineProfile sample_profile() {
   profile.measured_threads = 16;
   profile.f32_gflops = 3500.25;
   profile.bf16_gflops = 7000.5;
+  profile.int8_gops = 14000.5;
   profile.read_gb_per_second = 215.125;
   return profile;
 }
@@ -60,10 +61,21 @@ TEST(MachineProfile, SurvivesSavingAndLoading) {
   const MachineProfile loaded = load_machine_profile(path).value();
   EXPECT_EQ(to_json_text(loaded), to_json_text(profile));
   EXPECT_EQ(loaded.bf16_gflops, 7000.5);
+  EXPECT_EQ(loaded.int8_gops, 14000.5);
   EXPECT_TRUE(loaded.is_measured());
   EXPECT_TRUE(loaded.has_instruction_set("avx512_bf16"));
   EXPECT_FALSE(loaded.has_instruction_set("avx"));
   EXPECT_TRUE(is_same_machine(loaded, profile));
+}
+
+TEST(MachineProfile, LoadsAFileFromBeforeInt8WasMeasured) {
+  std::string text = to_json_text(sample_profile());
+  const size_t begin = text.find("\"int8_gops\""), end = text.find("\"read_gb_per_second\"");
+  ASSERT_LT(begin, end);
+  text.erase(begin, end - begin);
+  const MachineProfile loaded = machine_profile_from_json(text, "m");
+  EXPECT_EQ(loaded.int8_gops, 0);
+  EXPECT_EQ(loaded.bf16_gflops, 7000.5);
 }
 
 TEST(MachineProfile, UnmeasuredHasNoSpeeds) {

@@ -100,6 +100,22 @@ __attribute__((target("avx512f,avx512bf16"))) void dot_bf16_avx512(int64_t num_s
   OWLET_EACH_ACCUMULATOR(OWLET_KEEP)
 }
 
+__attribute__((target("avx512f,avx512vnni"))) void dot_int8_avx512(int64_t num_steps) {
+  // Bytes (1, -1, 1, -1) times (1, 1, 1, 1): the accumulators stay 0.
+  const __m512i left = _mm512_set1_epi32(0x01010101), right = _mm512_set1_epi32(static_cast<int>(0xFF01FF01u));
+#define OWLET_DECLARE(x)              \
+  __m512i x = _mm512_setzero_si512(); \
+  keep(x);
+  OWLET_EACH_ACCUMULATOR(OWLET_DECLARE)
+#undef OWLET_DECLARE
+  for (int64_t step = 0; step < num_steps; ++step) {
+#define OWLET_STEP(x) x = _mm512_dpbusd_epi32(x, left, right);
+    OWLET_EACH_ACCUMULATOR(OWLET_STEP)
+#undef OWLET_STEP
+  }
+  OWLET_EACH_ACCUMULATOR(OWLET_KEEP)
+}
+
 #endif
 
 #undef OWLET_KEEP
@@ -173,6 +189,14 @@ double measure_bf16_gflops([[maybe_unused]] double seconds) {
 #if defined(__x86_64__)
   constexpr double kFlopsPerStep = 16 * 2 * 2.0 * kAccumulators;  // lanes, products per lane, multiply and add
   if (__builtin_cpu_supports("avx512bf16")) return measure_gflops(seconds, kFlopsPerStep, dot_bf16_avx512);
+#endif
+  return 0;
+}
+
+double measure_int8_gops([[maybe_unused]] double seconds) {
+#if defined(__x86_64__)
+  constexpr double kOperationsPerStep = 16 * 4 * 2.0 * kAccumulators;  // lanes, products per lane, multiply and add
+  if (__builtin_cpu_supports("avx512vnni")) return measure_gflops(seconds, kOperationsPerStep, dot_int8_avx512);
 #endif
   return 0;
 }

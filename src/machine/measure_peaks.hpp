@@ -13,6 +13,10 @@ double measure_f32_gflops(double seconds);
 /// BFDOT is not measured: it gives 0 there.
 double measure_bf16_gflops(double seconds);
 
+/// Multiply-adds of unsigned by signed 8-bit integers into 32-bit ones (vpdpbusd), 10^9 operations/s (a multiply-add is
+/// two); 0 where the CPU has no such instruction for its widest vectors.
+double measure_int8_gops(double seconds);
+
 /// Reading `buffer_bytes` of memory once through, 10^9 bytes/s. Throws Error out_of_memory.
 double measure_read_gb_per_second(double seconds, uint64_t buffer_bytes);
 

@@ -1,6 +1,7 @@
 // owlet bench: how fast this computer trains, and where the time goes.
 #include <memory>
 
+#include "cli/bench_kernels.hpp"
 #include "cli/bench_train.hpp"
 #include "cli/command.hpp"
 
@@ -62,12 +63,23 @@ void add_bench_ladder(CLI::App& bench, Program& program) {
   set_action(*command, program, [arguments, &program] { return bench_ladder(*arguments, program); });
 }
 
+void add_bench_kernels(CLI::App& bench, Program& program) {
+  CLI::App* command = bench.add_subcommand("kernels", "Time every operation alone, beside the limit of the machine");
+  auto arguments = std::make_shared<BenchKernelsArguments>();
+  command->add_option("--filter", arguments->filter, "Only operations whose name or type contains this")
+      ->type_name("NAME");
+  command->add_flag("--quick", arguments->quick, "Tiny shapes, one second in all: shows that everything runs");
+  add_common_options(*command, program, "  owlet bench kernels\n  owlet bench kernels --filter rms_norm --json");
+  set_action(*command, program, [arguments, &program] { return bench_kernels(*arguments, program); });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, Program& program) {
   CLI::App* command = app.add_subcommand("bench", "Measure training on this computer");
   command->require_subcommand(1);
   add_bench_train(*command, program);
+  add_bench_kernels(*command, program);
   add_bench_ladder(*command, program);
 }
 
