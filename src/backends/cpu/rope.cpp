@@ -24,7 +24,17 @@ struct Angles {
     const size_t copies = style == RopeStyle::pairs ? 2 : 1;
     cosines.resize(num_pairs * copies);
     sines.resize(num_pairs * copies);
-    for (size_t i = 0; i < num_pairs; ++i) {
+    size_t i = 0;
+    if (copies == 1) {
+      const size_t step = num_lanes();
+      for (; i + step <= num_pairs; i += step) {
+        V cosine, sine;
+        hn::LoadInterleaved2(DF(), table_row + 2 * i, cosine, sine);
+        hn::StoreU(cosine, DF(), cosines.data() + i);
+        hn::StoreU(hn::Mul(sine, set(sign)), DF(), sines.data() + i);
+      }
+    }
+    for (; i < num_pairs; ++i) {
       const float cosine = table_row[2 * i], sine = sign * table_row[2 * i + 1];
       if (copies == 1) {
         cosines[i] = cosine;

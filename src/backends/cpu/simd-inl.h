@@ -56,18 +56,35 @@ HWY_INLINE V load(Whole, const bf16* source) {
   return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU32(), halves)));
 }
 
+// AVX-512 leaves masked lanes of memory alone. Elsewhere Highway may read a whole vector and then clear lanes, which
+// can touch a page that is not ours: there parts go through an array.
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+#define OWLET_HAS_MASKED_MEMORY 1
+#else
+#define OWLET_HAS_MASKED_MEMORY 0
+#endif
+
 /// Lanes beyond the part are zero.
 template <typename T>
 HWY_INLINE V load(Part part, const T* source) {
+#if OWLET_HAS_MASKED_MEMORY
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return hn::MaskedLoad(hn::FirstN(DF(), part.num), DF(), source);
+  } else {
+    const auto halves = hn::MaskedLoad(hn::FirstN(DU16(), part.num), DU16(), reinterpret_cast<const uint16_t*>(source));
+    return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU32(), halves)));
+  }
+#else
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)] = {};
   for (size_t i = 0; i < part.num; ++i) lanes[i] = source[i];
   return load(Whole{}, lanes);
+#endif
 }
 
 HWY_INLINE void store(Whole, V value, float* target) { hn::StoreU(value, DF(), target); }
 
 /// Rounds exactly as the constructor of bf16 does: to nearest, ties to even, NaN stays a quiet NaN.
-HWY_INLINE void store(Whole, V value, bf16* target) {
+HWY_INLINE hn::Vec<DU16> round_to_bf16(V value) {
   const DU32 du;
   const auto bits = hn::BitCast(du, value);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
@@ -76,14 +93,26 @@ HWY_INLINE void store(Whole, V value, bf16* target) {
   const auto words = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
   // The arithmetic shift leaves numbers that fit 16 signed bits, so that the saturating narrowing changes none.
   const auto halves = hn::DemoteTo(DI16(), hn::ShiftRight<16>(hn::BitCast(DI32(), words)));
-  hn::StoreU(hn::BitCast(DU16(), halves), DU16(), reinterpret_cast<uint16_t*>(target));
+  return hn::BitCast(DU16(), halves);
+}
+
+HWY_INLINE void store(Whole, V value, bf16* target) {
+  hn::StoreU(round_to_bf16(value), DU16(), reinterpret_cast<uint16_t*>(target));
 }
 
 template <typename T>
 HWY_INLINE void store(Part part, V value, T* target) {
+#if OWLET_HAS_MASKED_MEMORY
+  if constexpr (sizeof(T) == sizeof(float)) {
+    hn::BlendedStore(value, hn::FirstN(DF(), part.num), DF(), target);
+  } else {
+    hn::BlendedStore(round_to_bf16(value), hn::FirstN(DU16(), part.num), DU16(), reinterpret_cast<uint16_t*>(target));
+  }
+#else
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)];
   store(Whole{}, value, lanes);
   for (size_t i = 0; i < part.num; ++i) target[i] = lanes[i];
+#endif
 }
 
 /// Where a kernel leaves a gradient, from some element on: f32 or bf16, overwriting or adding. The branches are the
@@ -178,5 +207,7 @@ HWY_INLINE float max_over(size_t count, const T* values) {
 
 }  // namespace owlet::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+#undef OWLET_HAS_MASKED_MEMORY
 
 #endif
