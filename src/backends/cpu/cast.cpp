@@ -62,7 +62,7 @@ namespace {
 
 template <typename T>
 void fill_with(const Tensor& y, T value) {
-  T* elements = y.data<T>();
+  T* elements = reinterpret_cast<T*>(y.bytes());
   parallel_for(y.num_elements(), kElementsPerRange,
                [&](int64_t begin, int64_t end) { std::fill(elements + begin, elements + end, value); });
 }
@@ -72,7 +72,7 @@ void fill_with(const Tensor& y, T value) {
 void run(const op::Fill& op, KernelContext&) {
   switch (op.y.dtype()) {
     case DType::bf16:
-      return fill_with(op.y, bf16(op.value));
+      return fill_with(op.y, bf16(op.value).bits);  // a plain integer: std::fill of a class stays scalar
     case DType::i32:
       return fill_with(op.y, static_cast<int32_t>(op.value));
     case DType::i8:
