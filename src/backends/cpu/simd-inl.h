@@ -85,6 +85,16 @@ HWY_INLINE void store(Whole, V value, float* target) { hn::StoreU(value, DF(), t
 
 /// Rounds exactly as the constructor of bf16 does: to nearest, ties to even, NaN stays a quiet NaN.
 HWY_INLINE hn::Vec<DU16> round_to_bf16(V value) {
+#if HWY_TARGET == HWY_AVX3
+  // Seven instructions instead of nine: masks add 1 where the last kept bit is set, and quieten.
+  const __m512i bits = _mm512_castps_si512(value.raw);
+  const __mmask16 is_odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x00010000));
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(value.raw, value.raw, _CMP_UNORD_Q);
+  __m512i words = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
+  words = _mm512_mask_add_epi32(words, is_odd, words, _mm512_set1_epi32(1));
+  words = _mm512_mask_or_epi32(words, is_nan, bits, _mm512_set1_epi32(0x00400000));
+  return hn::Vec<DU16>{_mm512_cvtepi32_epi16(_mm512_srli_epi32(words, 16))};
+#else
   const DU32 du;
   const auto bits = hn::BitCast(du, value);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
@@ -94,6 +104,7 @@ HWY_INLINE hn::Vec<DU16> round_to_bf16(V value) {
   // The arithmetic shift leaves numbers that fit 16 signed bits, so that the saturating narrowing changes none.
   const auto halves = hn::DemoteTo(DI16(), hn::ShiftRight<16>(hn::BitCast(DI32(), words)));
   return hn::BitCast(DU16(), halves);
+#endif
 }
 
 HWY_INLINE void store(Whole, V value, bf16* target) {
