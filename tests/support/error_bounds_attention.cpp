@@ -74,7 +74,7 @@ ForwardErrors forward_errors(const Op& op, const Tensor& kv_lengths, DType activ
       at(errors.probabilities, row * layout.S + s) = p * 2 * relative;
       for (int64_t d = 0; d < layout.D; ++d) {
         at(errors.y, layout.query(b, t, h) + d) +=
-            p * std::abs(f64(op.v)[layout.key(b, s, h) + d]) * (2 * relative + unit_roundoff(activation));
+            p * std::abs(f64(op.v)[layout.key(b, s, h) + d]) * (2 * relative + 2 * unit_roundoff(activation));
       }
     }
   });

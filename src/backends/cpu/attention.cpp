@@ -6,8 +6,10 @@
 // queries carry the factor), so that the exponential is 2^x.
 //
 // Few queries per key/value head (generation of single tokens) go another way: one dot product per key.
+#include "backends/cpu/attention_bf16.hpp"
 #include "backends/cpu/attention_ranges.hpp"
 #include "backends/cpu/attention_scratch.hpp"
+#include "backends/cpu/instruction_set.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
 #include "base/parallel_for.hpp"
@@ -256,6 +258,7 @@ constexpr int64_t kFewRows = 4;
 void run(const op::Attention& op, KernelContext&) {
   const AttentionSizes sizes(op);
   const bool has_few_rows = sizes.rows <= kFewRows;
+  const bool uses_bf16_products = op.q.dtype() == DType::bf16 && has_bf16_products();
   const int64_t parts = has_few_rows ? sizes.rows : sizes.row_blocks();
   parallel_for(sizes.batch * sizes.kv_heads * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -263,6 +266,8 @@ void run(const op::Attention& op, KernelContext&) {
       const int64_t part = parts - 1 - i % parts, b = i / parts / sizes.kv_heads, kh = i / parts % sizes.kv_heads;
       if (has_few_rows) {
         HWY_DYNAMIC_DISPATCH(attend_single_row)(op, sizes, b, kh, part);
+      } else if (uses_bf16_products) {
+        attend_query_block_bf16(op, sizes, b, kh, part);
       } else {
         HWY_DYNAMIC_DISPATCH(attend_query_block)(op, sizes, b, kh, part);
       }

@@ -6,33 +6,15 @@
 // there are depends on the shape only, so the bits do not depend on the number of threads.
 //
 // Scratch from the allocator: delta (B, K, rows) and the shares of dq (chunks, B, K, rows, padded head size), all f32.
+#include "backends/cpu/attention_bf16.hpp"
+#include "backends/cpu/attention_grad_scratch.hpp"
 #include "backends/cpu/attention_ranges.hpp"
 #include "backends/cpu/attention_scratch.hpp"
+#include "backends/cpu/instruction_set.hpp"
 #include "backends/cpu/kernel_context.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
 #include "base/parallel_for.hpp"
-
-#ifndef OWLET_BACKENDS_CPU_ATTENTION_GRAD_ONCE
-#define OWLET_BACKENDS_CPU_ATTENTION_GRAD_ONCE
-namespace owlet::cpu {
-
-/// Scratch memory of the whole operation and how it is divided.
-struct GradientScratch {
-  int64_t num_chunks = 1, padded_rows = 0;
-  size_t delta_floats = 0, share_floats = 0;  // share_floats: of one (chunk, b, kh)
-  size_t size_bytes = 0;
-  float* delta = nullptr;
-  float* shares = nullptr;
-
-  GradientScratch(const op::AttentionGrad& op, const AttentionSizes& sizes);
-  float* share(const AttentionSizes& sizes, int64_t chunk, int64_t b, int64_t kh) const {
-    return shares + static_cast<size_t>((chunk * sizes.batch + b) * sizes.kv_heads + kh) * share_floats;
-  }
-};
-
-}  // namespace owlet::cpu
-#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/attention_grad.cpp"
@@ -289,8 +271,8 @@ namespace {
 /// Units of work that keep 16 threads busy, and how far one head is split at most: every chunk needs its share of dq.
 constexpr int64_t kWantedUnits = 32;
 constexpr int64_t kMaxChunks = 8;
-/// More than any instruction set's kTileRows needs.
-constexpr int64_t kRowPadding = 8;
+/// More than any instruction set's tiles of rows need.
+constexpr int64_t kRowPadding = 16;
 constexpr int64_t kRowsPerRange = 64;
 
 }  // namespace
@@ -330,11 +312,15 @@ void run(const op::AttentionGrad& op, KernelContext& kernel) {
   for_rows([&](int64_t b, int64_t kh, int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(compute_delta)(op, sizes, shared, b, kh, begin, end);
   });
+  const bool uses_bf16_products = op.q.dtype() == DType::bf16 && has_bf16_products();
   parallel_for(heads * shared.num_chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t head = i / shared.num_chunks;
-      HWY_DYNAMIC_DISPATCH(compute_chunk)
-      (op, sizes, shared, head / sizes.kv_heads, head % sizes.kv_heads, i % shared.num_chunks);
+      const int64_t head = i / shared.num_chunks, b = head / sizes.kv_heads, kh = head % sizes.kv_heads;
+      if (uses_bf16_products) {
+        compute_chunk_bf16(op, sizes, shared, b, kh, i % shared.num_chunks);
+      } else {
+        HWY_DYNAMIC_DISPATCH(compute_chunk)(op, sizes, shared, b, kh, i % shared.num_chunks);
+      }
     }
   });
   if (!op.dq.is_wanted()) return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/attention_ranges.hpp"
+#include "backends/cpu/instruction_set.hpp"
 #include "backends/cpu/kernel_context.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "base/error.hpp"
@@ -120,6 +121,11 @@ Dot dot(const Tensor& a, int64_t a_offset, const Tensor& b, int64_t b_offset, in
   return result;
 }
 
+/// Relative error of weights and score gradients as factors of products: with bf16 dot products they are rounded.
+double factor_rounding(DType dtype) {
+  return dtype == DType::bf16 && cpu::has_bf16_products() ? unit_roundoff(DType::bf16) : 0;
+}
+
 /// Calls visit(b, h, t, query offset, lse index, first key, last key) for every query.
 template <typename Visit>
 void for_queries(const op::Attention& op, const Visit& visit) {
@@ -145,6 +151,7 @@ int64_t key_offset(const op::Attention& op, int64_t b, int64_t h, int64_t s) {
 
 void check_forward(const op::Attention& op) {
   const int64_t size = op.q.dim(3);
+  const double rounding = factor_rounding(op.q.dtype());
   Expected y(op.y.num_elements()), lse(op.lse.num_elements());
   for_queries(op, [&](int64_t b, int64_t h, int64_t query, int64_t row, int64_t first, int64_t last) {
     std::vector<double> scores;
@@ -162,7 +169,7 @@ void check_forward(const op::Attention& op) {
       const double weight = scores[static_cast<size_t>(s - first)] / total;
       for (int64_t d = 0; d < size; ++d) {
         const double term = weight * element_as_double(op.v, key_offset(op, b, h, s) + d);
-        y.add(query + d, term, std::abs(term) * (2 * score_error + (count + 16) * kU));
+        y.add(query + d, term, std::abs(term) * (2 * score_error + (count + 16) * kU + rounding));
       }
     }
   });
@@ -197,6 +204,7 @@ void check_backward(const Inputs& in, DType slot_type, bool accumulate) {
   start(dq, grad.dq.tensor);
   start(dk, grad.dk.tensor);
   start(dv, grad.dv.tensor);
+  const double rounding = factor_rounding(f.q.dtype());
   const double terms = static_cast<double>(f.q.dim(1) * f.q.dim(2) + size) + 32;
   for_queries(f, [&](int64_t b, int64_t h, int64_t query, int64_t row, int64_t first, int64_t last) {
     const Dot delta = dot(in.dy, query, f.y, query, size);
@@ -207,11 +215,12 @@ void check_backward(const Inputs& in, DType slot_type, bool accumulate) {
       const double weight = std::exp(score.value * f.scale - lse);
       const double relative = terms * kU * (1 + score.magnitude * f.scale + std::abs(lse));
       const double dscore = weight * (dp.value - delta.value);
-      const double dscore_error = relative * std::abs(dscore) + weight * terms * kU * (dp.magnitude + delta.magnitude);
+      const double dscore_error =
+          (relative + rounding) * std::abs(dscore) + weight * terms * kU * (dp.magnitude + delta.magnitude);
       for (int64_t d = 0; d < size; ++d) {
         const double q = element_as_double(f.q, query + d), k = element_as_double(f.k, key + d);
         const double dy = element_as_double(in.dy, query + d);
-        dv.add(key + d, weight * dy, relative * std::abs(weight * dy));
+        dv.add(key + d, weight * dy, (relative + rounding) * std::abs(weight * dy));
         dq.add(query + d, f.scale * dscore * k, f.scale * dscore_error * std::abs(k));
         dk.add(key + d, f.scale * dscore * q, f.scale * dscore_error * std::abs(q));
       }
@@ -355,6 +364,31 @@ TEST(Attention, gives_hidden_keys_no_weight_at_all) {
   run(in.forward, kernel);
   for (int64_t i = 0; i < 16; ++i)
     EXPECT_EQ(element_as_double(in.forward.y, 20 * 16 + i), before[static_cast<size_t>(i)]);
+}
+
+TEST(Attention, never_touches_blocks_of_other_documents) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Inputs in = make_inputs({1, 192, 192, 2, 1, 16, 0, true, false, dtype});
+    for (int64_t t = 0; t < 192; ++t) set_element(in.forward.document_starts, t, static_cast<double>(t / 64 * 64));
+    for (int64_t i = 0; i < 64 * 16; ++i) {  // the first document, a block of its own
+      set_element(in.forward.k, i, std::nan(""));
+      set_element(in.forward.v, i, std::nan(""));
+    }
+    CachingAllocator allocator(make_system_memory_source());
+    KernelContext kernel(allocator);
+    run(in.forward, kernel);
+    const op::AttentionGrad grad = make_grad(in, DType::f32, false);
+    run(grad, kernel);
+    const auto expect_finite_behind_first_document = [](const Tensor& tensor) {
+      for (int64_t i = tensor.num_elements() / 3; i < tensor.num_elements(); ++i) {
+        ASSERT_TRUE(std::isfinite(element_as_double(tensor, i))) << i;
+      }
+    };
+    EXPECT_TRUE(std::isnan(element_as_double(in.forward.y, 0)));
+    for (const Tensor& each : {in.forward.y, grad.dq.tensor, grad.dk.tensor, grad.dv.tensor}) {
+      expect_finite_behind_first_document(each);
+    }
+  }
 }
 
 TEST(Attention, refuses_lengths_outside_the_cache) {

@@ -1,0 +1,283 @@
+// Building blocks of the attention kernels for processors with AVX512_BF16: dot products of bf16 pairs into f32.
+//
+// Everything is a product C (rows, columns) = A (rows, depth) B (depth, columns) of small matrices whose contracted
+// index runs over pairs: an element of A and B is two neighbouring bf16 in 32 bits. Elements of A are broadcast from
+// memory, so A may have any strides: rows of k and v are used where they lie. Rows of B are vectors.
+//
+// Highway 1.0 does not know vdpbf16ps, hence intrinsics. Include after all other headers, inside namespace owlet::cpu.
+
+#if !defined(__clang__)
+// g++ 12 takes the "undefined" operand inside its own intrinsics for a mistake.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"))), \
+                             apply_to = function)
+#define OWLET_END_AVX512_BF16 _Pragma("clang attribute pop")
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")
+#define OWLET_END_AVX512_BF16 _Pragma("GCC pop_options") _Pragma("GCC diagnostic pop")
+#endif
+
+namespace owlet::cpu {
+namespace {
+
+/// f32 or bf16 pairs per vector.
+constexpr int64_t kLanes = 16;
+/// Vectors of a block of queries.
+constexpr int64_t kQueryVectors = kQueryBlock / kLanes;
+
+/// An operand that is broadcast: element (i, k) is the 32 bits at data + i * row_bytes + k * depth_bytes.
+struct PairFactor {
+  const void* data;
+  int64_t row_bytes, depth_bytes;
+
+  PairFactor from_row(int64_t row) const {
+    return {static_cast<const std::byte*>(data) + row * row_bytes, row_bytes, depth_bytes};
+  }
+};
+
+/// What a product does with the numbers already in its target; scale_and_add multiplies column j by scales[j] first.
+enum class TileUpdate { overwrite, add, scale_and_add };
+
+inline __m512bh as_pairs(__m512i bits) { return (__m512bh)bits; }  // NOLINT: a cast that each compiler has
+
+inline __m512 multiply_pairs(__m512 sum, __m512i a, __m512i b) {
+  return _mm512_dpbf16_ps(sum, as_pairs(a), as_pairs(b));
+}
+
+/// kRows rows, kVectors vectors of columns. One sum per element in the order of the pairs.
+template <int kRows, int kVectors, TileUpdate kUpdate>
+inline void multiply_tile(PairFactor a, const uint32_t* __restrict b, int64_t b_stride, int64_t depth,
+                          float* __restrict c, int64_t c_stride, const float* scales) {
+  __m512 sums[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) sums[i][j] = _mm512_setzero_ps();
+  }
+  const auto* factor = static_cast<const std::byte*>(a.data);
+  for (int64_t k = 0; k < depth; ++k, factor += a.depth_bytes, b += b_stride) {
+    __m512i columns[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) columns[j] = _mm512_loadu_si512(b + j * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      int32_t pair;
+      std::memcpy(&pair, factor + i * a.row_bytes, sizeof pair);
+      const __m512i broadcast = _mm512_set1_epi32(pair);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = multiply_pairs(sums[i][j], broadcast, columns[j]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      float* target = c + i * c_stride + j * kLanes;
+      __m512 value = sums[i][j];
+      if constexpr (kUpdate == TileUpdate::add) value = _mm512_add_ps(value, _mm512_loadu_ps(target));
+      if constexpr (kUpdate == TileUpdate::scale_and_add) {
+        value = _mm512_fmadd_ps(_mm512_loadu_ps(target), _mm512_loadu_ps(scales + j * kLanes), value);
+      }
+      _mm512_storeu_ps(target, value);
+    }
+  }
+}
+
+/// Any number of rows, kVectors vectors. kRows tiles fill the registers; the last rows go four, two or one at a time.
+template <int kRows, int kVectors, TileUpdate kUpdate>
+void multiply_columns(PairFactor a, int64_t rows, const uint32_t* b, int64_t b_stride, int64_t depth, float* c,
+                      int64_t c_stride, const float* scales) {
+  int64_t row = 0;
+  const auto run = [&]<int kTile>() {
+    for (; row + kTile <= rows; row += kTile) {
+      multiply_tile<kTile, kVectors, kUpdate>(a.from_row(row), b, b_stride, depth, c + row * c_stride, c_stride,
+                                              scales);
+    }
+  };
+  run.template operator()<kRows>();
+  run.template operator()<4>();
+  run.template operator()<2>();
+  run.template operator()<1>();
+}
+
+/// c (rows, columns) = a (rows, depth) b (depth, columns), columns a multiple of kLanes.
+template <TileUpdate kUpdate>
+void multiply(PairFactor a, int64_t rows, const uint32_t* b, int64_t b_stride, int64_t depth, float* c,
+              int64_t c_stride, int64_t columns, const float* scales = nullptr) {
+  for (int64_t left = columns / kLanes; left > 0;) {
+    // Five vectors are three and two rather than four and a lonely one.
+    const int64_t vectors = left == 5 ? 3 : std::min<int64_t>(left, 4);
+    switch (vectors) {
+      case 4:
+        multiply_columns<6, 4, kUpdate>(a, rows, b, b_stride, depth, c, c_stride, scales);
+        break;
+      case 3:
+        multiply_columns<8, 3, kUpdate>(a, rows, b, b_stride, depth, c, c_stride, scales);
+        break;
+      case 2:
+        multiply_columns<12, 2, kUpdate>(a, rows, b, b_stride, depth, c, c_stride, scales);
+        break;
+      default:
+        multiply_columns<16, 1, kUpdate>(a, rows, b, b_stride, depth, c, c_stride, scales);
+    }
+    b += vectors * kLanes;
+    c += vectors * kLanes;
+    if (scales != nullptr) scales += vectors * kLanes;
+    left -= vectors;
+  }
+}
+
+/// 2^x within 2 units in the last place, 0 far below, NaN for NaN: 2^round(x) through the exponent, the rest by the
+/// polynomial that interpolates 2^f at the Chebyshev nodes of [-1/2, 1/2].
+inline __m512 power_of_two(__m512 x) {
+  const __m512 n = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m512 f = _mm512_sub_ps(x, n);
+  __m512 p = _mm512_set1_ps(1.546144470e-4f);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.340042818e-3f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(9.618056679e-3f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(5.550327227e-2f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(2.402265092e-1f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(6.931472067e-1f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f));
+  return _mm512_scalef_ps(p, n);
+}
+
+/// Two vectors rounded to bf16, lane by lane side by side: (first, second) of each lane in 32 bits.
+inline __m512i round_to_pairs(__m512 first, __m512 second) {
+  const __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(first));
+  const __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(second));
+  return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+}
+
+inline void round_to_bf16(__m512 value, uint16_t* target) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), (__m256i)_mm512_cvtneps_pbh(value));
+}
+
+/// Mask of the first `count` of 16 or 32 elements; all for more, none for negative counts.
+inline __mmask16 first_of_16(int64_t count) {
+  return count >= 16 ? __mmask16(0xffff) : __mmask16((1u << std::max<int64_t>(count, 0)) - 1);
+}
+inline __mmask32 first_of_32(int64_t count) {
+  return count >= 32 ? ~__mmask32(0) : __mmask32((1u << std::max<int64_t>(count, 0)) - 1);
+}
+
+/// A 16 x 16 matrix of 32-bit elements, transposed.
+inline void transpose_16(__m512i (&r)[16]) {
+  __m512i a[16], b[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    a[2 * i] = _mm512_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
+    a[2 * i + 1] = _mm512_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    b[i] = _mm512_unpacklo_epi64(a[i], a[i + 2]);
+    b[i + 1] = _mm512_unpackhi_epi64(a[i], a[i + 2]);
+    b[i + 2] = _mm512_unpacklo_epi64(a[i + 1], a[i + 3]);
+    b[i + 3] = _mm512_unpackhi_epi64(a[i + 1], a[i + 3]);
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512i even01 = _mm512_shuffle_i32x4(b[j], b[4 + j], 0x88);
+    const __m512i even23 = _mm512_shuffle_i32x4(b[8 + j], b[12 + j], 0x88);
+    const __m512i odd01 = _mm512_shuffle_i32x4(b[j], b[4 + j], 0xdd);
+    const __m512i odd23 = _mm512_shuffle_i32x4(b[8 + j], b[12 + j], 0xdd);
+    r[j] = _mm512_shuffle_i32x4(even01, even23, 0x88);
+    r[j + 4] = _mm512_shuffle_i32x4(odd01, odd23, 0x88);
+    r[j + 8] = _mm512_shuffle_i32x4(even01, even23, 0xdd);
+    r[j + 12] = _mm512_shuffle_i32x4(odd01, odd23, 0xdd);
+  }
+}
+
+/// Rows of bf16 that may lie anywhere: `row(i)` points at row i, num_rows of them, `size` elements each.
+///
+/// pack_columns: target (pairs of columns, kQueryBlock) with the rows as lanes; rows up to kQueryBlock become zero, an
+/// odd last column is paired with zero.
+template <typename Row>
+void pack_columns(const Row& row, int64_t num_rows, int64_t size, uint32_t* target) {
+  const int64_t num_pairs = (size + 1) / 2;
+  for (int64_t first = 0; first < kQueryBlock; first += kLanes) {
+    for (int64_t pair = 0; pair < num_pairs; pair += kLanes) {
+      __m512i block[16];
+      const __mmask32 mask = first_of_32(size - 2 * pair);
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i) {
+        block[i] =
+            first + i < num_rows ? _mm512_maskz_loadu_epi16(mask, row(first + i) + 2 * pair) : _mm512_setzero_si512();
+      }
+      transpose_16(block);
+      const int64_t count = std::min(kLanes, num_pairs - pair);
+      for (int64_t i = 0; i < count; ++i) {
+        _mm512_storeu_si512(target + (pair + i) * kQueryBlock + first, block[i]);
+      }
+    }
+  }
+}
+
+/// pack_rows: target (pairs of rows, padded_size) with the columns as lanes; rows up to an even number, and columns up
+/// to padded_size, become zero.
+template <typename Row>
+void pack_rows(const Row& row, int64_t num_rows, int64_t size, int64_t padded_size, uint32_t* target) {
+  for (int64_t first = 0; first < num_rows; first += 2, target += padded_size) {
+    const bool has_second = first + 1 < num_rows;
+    const bf16 *upper = row(first), *lower = has_second ? row(first + 1) : upper;
+    for (int64_t i = 0; i < padded_size; i += kLanes) {
+      const __mmask16 mask = first_of_16(size - i), lower_mask = has_second ? mask : __mmask16(0);
+      const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, upper + i));
+      const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lower_mask, lower + i));
+      _mm512_storeu_si512(target + i, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+  }
+}
+
+/// Rows of k or v as a factor whose depth runs over pairs of columns: where they lie, or, for an odd size, from a copy
+/// in `scratch` (num_rows, (size + 1) / 2) that ends with zeros.
+inline PairFactor rows_as_factor(const bf16* rows, int64_t stride, int64_t num_rows, int64_t size, uint32_t* scratch) {
+  constexpr int64_t kPairBytes = sizeof(uint32_t);
+  if (size % 2 == 0) return {rows, stride * static_cast<int64_t>(sizeof(bf16)), kPairBytes};
+  const int64_t num_pairs = (size + 1) / 2;
+  for (int64_t i = 0; i < num_rows; ++i) {
+    auto* copy = reinterpret_cast<bf16*>(scratch + i * num_pairs);
+    std::memcpy(copy, rows + i * stride, static_cast<size_t>(size) * sizeof(bf16));
+    copy[size] = bf16(0.0f);
+  }
+  return {scratch, num_pairs * kPairBytes, kPairBytes};
+}
+
+/// Vectors [begin, end) of a block of queries that see any key of [key_begin, key_end).
+struct VectorRange {
+  int64_t begin = kQueryVectors, end = 0;
+
+  VectorRange(const BlockRanges& ranges, int32_t key_begin, int32_t key_end) {
+    for (int64_t v = 0; v < kQueryVectors; ++v) {
+      if (!ranges.bounds(v * kLanes, (v + 1) * kLanes).sees_any(key_begin, key_end)) continue;
+      begin = std::min(begin, v);
+      end = v + 1;
+    }
+  }
+  bool is_empty() const { return begin >= end; }
+  int64_t columns() const { return (end - begin) * kLanes; }
+};
+
+/// Lanes of one vector of queries that see `key`.
+struct VisibleLanes {
+  __m512i first, last;
+
+  VisibleLanes(const BlockRanges& ranges, int64_t vector)
+      : first(_mm512_loadu_si512(ranges.first.data() + vector * kLanes)),
+        last(_mm512_loadu_si512(ranges.last.data() + vector * kLanes)) {}
+  __mmask16 of(int32_t key) const {
+    const __m512i index = _mm512_set1_epi32(key);
+    return _mm512_cmple_epi32_mask(first, index) & _mm512_cmpge_epi32_mask(last, index);
+  }
+};
+
+}  // namespace
+}  // namespace owlet::cpu
