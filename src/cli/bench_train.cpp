@@ -9,10 +9,13 @@
 #include "base/human.hpp"
 #include "base/text_table.hpp"
 #include "cli/bench_start_files.hpp"
+#include "cli/plan_view.hpp"
 #include "cli/program_backend.hpp"
 #include "cli/recipe_folders.hpp"
+#include "machine/machine_profile.hpp"
 #include "machine/measure_peaks.hpp"
 #include "machine/process_memory.hpp"
+#include "planner/training_plan.hpp"
 #include "train/random_data.hpp"
 #include "train/trainer.hpp"
 
@@ -55,6 +58,10 @@ std::vector<std::string> overrides_of(const BenchTrainArguments& arguments) {
   add("compute.checkpointing", arguments.checkpointing);
   overrides.insert(overrides.end(), arguments.overrides.begin(), arguments.overrides.end());
   return overrides;
+}
+
+void check_bench_fits(const TrainingBench& bench) {
+  check_fits(plan_training(bench.recipe, bench.vocab_size), bench.recipe, read_machine().memory_available_bytes);
 }
 
 double peak_of(const Recipe& recipe, const RooflinePeaks& peaks) {
@@ -160,6 +167,7 @@ int bench_train(const BenchTrainArguments& arguments, Program& program) {
   bench.steps = arguments.steps;
   bench.save_start = arguments.save_start;
   bench.by_shape = arguments.by_shape;
+  check_bench_fits(bench);
   program.console.progress("measuring the machine …");
   const RooflinePeaks peaks = measure_roofline_peaks();
   program.console.clear_progress();
@@ -169,19 +177,40 @@ int bench_train(const BenchTrainArguments& arguments, Program& program) {
   return 0;
 }
 
-int bench_ladder(const BenchLadderArguments& arguments, Program& program) {
-  struct Rung {
-    const char* name;
-    std::vector<std::string> overrides;
-  };
+namespace {
+
+struct Rung {
+  const char* name;
+  std::vector<std::string> overrides;
+};
+
+std::vector<Rung> ladder_rungs(const BenchLadderArguments& arguments) {
   // A whole batch of logits at once is what a program without the fused head holds.
   const std::string whole_logits = fmt::format("compute.loss_chunk_rows={}", arguments.context * arguments.batch);
-  const std::vector<Rung> rungs{
+  return {
       {"f32, plain attention", {"compute.precision=f32", "compute.attention=plain", whole_logits}},
       {"+ flash attention", {"compute.precision=f32", whole_logits}},
       {"+ bf16", {whole_logits}},
       {"+ fused output head", {}},
   };
+}
+
+TrainingBenchResult run_rung(const BenchLadderArguments& arguments, const Rung& rung, Program& program,
+                             const RooflinePeaks& peaks) {
+  std::vector<std::string> overrides{fmt::format("model.context={}", arguments.context),
+                                     fmt::format("data.batch={}", arguments.batch)};
+  overrides.insert(overrides.end(), rung.overrides.begin(), rung.overrides.end());
+  TrainingBench bench;
+  bench.recipe = bench_recipe(arguments.preset, overrides);
+  bench.vocab_size = bench.recipe.model.vocab;
+  bench.steps = arguments.steps;
+  check_bench_fits(bench);
+  return run_training_bench(bench, program, peaks);
+}
+
+}  // namespace
+
+int bench_ladder(const BenchLadderArguments& arguments, Program& program) {
   apply_threads(program);
   const RooflinePeaks peaks = measure_roofline_peaks();
   TextTable table;
@@ -191,20 +220,13 @@ int bench_ladder(const BenchLadderArguments& arguments, Program& program) {
   }
   OrderedJson rows = OrderedJson::array();
   TrainingBenchResult first;
-  for (const Rung& rung : rungs) {
-    std::vector<std::string> overrides{fmt::format("model.context={}", arguments.context),
-                                       fmt::format("data.batch={}", arguments.batch)};
-    overrides.insert(overrides.end(), rung.overrides.begin(), rung.overrides.end());
-    TrainingBench bench;
-    bench.recipe = bench_recipe(arguments.preset, overrides);
-    bench.vocab_size = bench.recipe.model.vocab;
-    bench.steps = arguments.steps;
-    const TrainingBenchResult result = run_training_bench(bench, program, peaks);
+  for (const Rung& rung : ladder_rungs(arguments)) {
+    const TrainingBenchResult result = run_rung(arguments, rung, program, peaks);
     if (first.seconds.empty()) first = result;
-    table.add_row(
-        {rung.name, fmt::format("{:.3f}", result.step_seconds), format_count(result.tokens_per_second),
-         fmt::format("{:.1f} x", first.step_seconds / result.step_seconds), format_bytes(result.peak_bytes),
-         fmt::format("{:.1f} x", static_cast<double>(first.peak_bytes) / static_cast<double>(result.peak_bytes))});
+    const double smaller = static_cast<double>(first.peak_bytes) / static_cast<double>(result.peak_bytes);
+    table.add_row({rung.name, fmt::format("{:.3f}", result.step_seconds), format_count(result.tokens_per_second),
+                   fmt::format("{:.1f} x", first.step_seconds / result.step_seconds), format_bytes(result.peak_bytes),
+                   fmt::format("{:.1f} x", smaller)});
     rows.push_back({{"name", rung.name},
                     {"step_seconds", result.step_seconds},
                     {"tokens_per_second", result.tokens_per_second},

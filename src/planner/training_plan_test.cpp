@@ -149,6 +149,24 @@ TEST(TrainingPlan, accumulation_costs_time_and_at_most_the_gradients) {
   EXPECT_LE(b.peak_bytes, a.peak_bytes + sizeof(float) * static_cast<uint64_t>(a.parameters));
 }
 
+TEST(TrainingPlan, at_fixed_tokens_per_step_memory_does_not_grow_with_context) {
+  Recipe recipe = tiny_recipe(10);
+  const auto bytes = [&](int64_t context, int64_t batch) {
+    recipe.model.context = context;
+    recipe.data.batch = batch;
+    double activations = 0;
+    for (const PlanMemoryRow& row : plan_training(recipe, 257).breakdown) {
+      if (row.kind == "activations" || row.kind == "workspace") activations += static_cast<double>(row.bytes);
+    }
+    return activations;
+  };
+  const double at_256 = bytes(256, 32);
+  EXPECT_NEAR(bytes(2048, 4), at_256, 0.1 * at_256);
+  EXPECT_NEAR(bytes(8192, 1), at_256, 0.1 * at_256);
+  recipe.compute.attention = AttentionKind::plain;
+  EXPECT_GT(bytes(8192, 1), 4 * at_256);
+}
+
 TEST(TrainingPlan, a_horizon_in_epochs_needs_the_number_of_tokens) {
   Recipe recipe = tiny_recipe(10);
   recipe.horizon = {.epochs = 2};

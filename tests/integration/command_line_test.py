@@ -13,7 +13,7 @@ class Verbs(ProgramTest):
 
     def test_help_is_there_for_every_verb(self):
         self.assertIn("demo", self.run_program().stdout)
-        for verb in ("demo", "data", "tokenizer", "pretrain", "resume", "generate", "machine", "version"):
+        for verb in ("demo", "data", "tokenizer", "pretrain", "resume", "generate", "machine", "bench", "version"):
             done = self.run_program(verb, "--help")
             self.assertEqual(done.returncode, 0, verb)
             self.assertIn(verb, done.stdout)
@@ -75,6 +75,33 @@ class Verbs(ProgramTest):
         clipped = ("--set", "optimizer.in_backward=true", "--set", "data.accumulation=1", "--set", "optimizer.clip=1")
         self.assert_fails(2, "pretrain", "tiny.toml", "--data", "data", "--run", "run2", *clipped, says=["optimizer.in_backward", "optimizer.clip"])
 
+    def test_bench_train(self):
+        small = ("--context", 32, "--batch", 2, "--set", "model.layers=2", "--set", "model.vocab=300", "--steps", 2)
+        result = self.run_json("bench", "train", "--preset", "stories-15m", *small, "--save-start", "start")
+        for name in ("tokens_per_second", "gflops", "percent_of_peak", "peak_gflops_bf16", "peak_bytes", "step_seconds"):
+            self.assertGreaterEqual(result[name], 0, name)
+        self.assertAlmostEqual(result["tokens_per_second"] * result["step_seconds"], 64, delta=1e-6)
+        self.assertEqual(len(result["losses"]), 4)
+        self.assertIn("linear_cross_entropy bf16", [row["name"] for row in result["operations"]])
+        self.assertEqual(sorted(path.name for path in (self.folder / "start").iterdir()),
+                         ["batches.safetensors", "config.json", "model.safetensors", "training.json"])
+        rates = json.loads((self.folder / "start" / "training.json").read_text())["learning_rates"]
+        self.assertEqual(len(rates), 4)
+        # What changes memory or time only leaves the losses as they are, to the last bit or nearly so.
+        again = self.run_json("bench", "train", "--preset", "stories-15m", *small, "--checkpointing", "block")
+        self.assertEqual(again["losses"], result["losses"])
+        other = self.run_json("bench", "train", "--preset", "stories-15m", *small, "--dtype", "f32", "--attention", "plain",
+                              "--optimizer", "adamw8bit", "--weights", "f32")
+        self.assertAlmostEqual(other["losses"][-1], result["losses"][-1], delta=0.02)
+
+    def test_bench_ladder(self):
+        rungs = self.run_json("bench", "ladder", "--preset", "stories-3m", "--context", 256, "--batch", 4, "--steps", 1)["rungs"]
+        self.assertEqual(len(rungs), 4)
+        self.assertGreater(rungs[0]["peak_bytes"], rungs[-1]["peak_bytes"])
+        for rung in rungs:
+            self.assertGreater(rung["step_seconds"], 0)
+            self.assertAlmostEqual(rung["losses"][0], rungs[0]["losses"][0], delta=0.05)
+
     def test_text_and_json_go_to_stdout_and_the_rest_to_stderr(self):
         self.prepare_stories()
         done = self.run_program("pretrain", "tiny.toml", "--data", "data", "--run", "run")
@@ -133,6 +160,12 @@ class Mistakes(ProgramTest):
         huge = ("--set", "model.width=65536", "--set", "model.layers=200", "--set", "model.heads=64")
         self.assert_fails(4, "pretrain", "tiny.toml", "--data", "data", "--run", "run", *huge, says=["needs", "free"])
         self.assertFalse((self.folder / "run").exists())
+
+    def test_bench_of_what_is_not_there_or_does_not_fit(self):
+        self.assert_fails(3, "bench", "train", "--preset", "stories-15", says=["stories-15m"])
+        self.assert_fails(2, "bench", "train", "--preset", "shakespeare-bytes", says=["vocabulary", "model.vocab"])
+        self.assert_fails(2, "bench", "train", "--preset", "stories-15m", "--dtype", "f16", says=["f16"])
+        self.assert_fails(4, "bench", "train", "--preset", "stories-15m", "--batch", 1000000, says=["needs", "free"])
 
     def test_prompt_longer_than_the_context(self):
         self.prepare_stories()
