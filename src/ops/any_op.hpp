@@ -28,7 +28,7 @@ using AnyOpVariant = std::variant<op::Embedding, op::EmbeddingGrad,             
                                   op::PlainAttention, op::PlainAttentionGrad, op::CacheAppend,     //
                                   op::SwiGlu, op::SwiGluGrad, op::Gelu, op::GeluGrad, op::Add,     //
                                   op::LinearCrossEntropy,                                          //
-                                  op::AdamW, op::AdamW8bit,                                                       //
+                                  op::AdamW, op::AdamW8bit,                                        //
                                   op::Cast, op::Fill, op::FillNormal, op::SquaredNorm>;
 
 /// One operation of any kind, ready to run.

@@ -131,9 +131,10 @@ TEST(Decoder, TheTapeKeepsWhatBackwardReads) {
   test.model().parameters().watch_on(tape);
   Context recording(test.backend(), &tape);
   const Tensor losses = test.model().losses(recording, input, some_targets(test), 1.0f);
-  // Numbers per token and buffer. In each layer: the block's input and middle, the statistics of their norms, rotated q,
-  // k, and v, attention's result, a logarithm per head, gate and up; what the norms and SwiGLU made of them is computed
-  // again. Besides: the last block's result, its norm's statistic, the gradient of the final hidden state, the losses.
+  // Numbers per token and buffer. In each layer: the block's input and middle, the statistics of their norms, rotated
+  // q, k, and v, attention's result, a logarithm per head, gate and up; what the norms and SwiGLU made of them is
+  // computed again. Besides: the last block's result, its norm's statistic, the gradient of the final hidden state, the
+  // losses.
   const int64_t C = c.width, F = c.feed_forward_width, query = c.num_heads * c.head_size,
                 kv = c.num_kv_heads * c.head_size;
   const std::vector<int64_t> of_layer = {C, C, 1, 1, query, kv, kv, query, c.num_heads, F, F};
