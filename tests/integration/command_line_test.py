@@ -165,7 +165,8 @@ class Mistakes(ProgramTest):
         self.assert_fails(3, "bench", "train", "--preset", "stories-15", says=["stories-15m"])
         self.assert_fails(2, "bench", "train", "--preset", "shakespeare-bytes", says=["vocabulary", "model.vocab"])
         self.assert_fails(2, "bench", "train", "--preset", "stories-15m", "--dtype", "f16", says=["f16"])
-        self.assert_fails(4, "bench", "train", "--preset", "stories-15m", "--batch", 1000000, says=["needs", "free"])
+        huge = ("--batch", 2, "--set", "model.width=65536", "--set", "model.layers=200", "--set", "model.heads=64")
+        self.assert_fails(4, "bench", "train", "--preset", "stories-15m", *huge, says=["needs", "free"])
 
     def test_prompt_longer_than_the_context(self):
         self.prepare_stories()
