@@ -9,6 +9,7 @@
 #include "base/parallel_for.hpp"
 #include "base/text_table.hpp"
 #include "cli/bench_kernel_cases.hpp"
+#include "cli/bench_train.hpp"
 #include "cli/program_backend.hpp"
 #include "machine/measure_peaks.hpp"
 
@@ -97,10 +98,7 @@ int bench_kernels(const BenchKernelsArguments& arguments, Program& program) {
   }
   program.console.progress("measuring the machine …");
   const double peak_seconds = arguments.quick ? 0.02 : 0.4;
-  const RooflinePeaks peaks{
-      .f32_gflops = measure_f32_gflops(peak_seconds),
-      .bf16_gflops = measure_bf16_gflops(peak_seconds),
-      .gigabytes_per_second = measure_read_gb_per_second(peak_seconds, uint64_t{arguments.quick ? 64u : 256u} << 20)};
+  const RooflinePeaks peaks = measure_roofline_peaks(peak_seconds, uint64_t{arguments.quick ? 64u : 256u} << 20);
   const double int8_gops = measure_int8_gops(peak_seconds);
   const auto backend = make_backend(program);
   std::vector<KernelRow> rows;

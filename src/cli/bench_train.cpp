@@ -61,7 +61,8 @@ std::vector<std::string> overrides_of(const BenchTrainArguments& arguments) {
 }
 
 void check_bench_fits(const TrainingBench& bench) {
-  check_fits(plan_training(bench.recipe, bench.vocab_size), bench.recipe, read_machine().memory_available_bytes);
+  check_fits(plan_training(bench.recipe, bench.recipe.model.vocab), bench.recipe,
+             read_machine().memory_available_bytes);
 }
 
 double peak_of(const Recipe& recipe, const RooflinePeaks& peaks) {
@@ -120,19 +121,19 @@ void show(const TrainingBench& bench, const TrainingBenchResult& result, const R
 
 }  // namespace
 
-RooflinePeaks measure_roofline_peaks() {
-  return {.f32_gflops = measure_f32_gflops(0.4),
-          .bf16_gflops = measure_bf16_gflops(0.4),
-          .gigabytes_per_second = measure_read_gb_per_second(0.4, uint64_t{256} << 20)};
+RooflinePeaks measure_roofline_peaks(double seconds_per_peak, uint64_t buffer_bytes) {
+  return {.f32_gflops = measure_f32_gflops(seconds_per_peak),
+          .bf16_gflops = measure_bf16_gflops(seconds_per_peak),
+          .gigabytes_per_second = measure_read_gb_per_second(seconds_per_peak, buffer_bytes)};
 }
 
 TrainingBenchResult run_training_bench(const TrainingBench& bench, Program& program, const RooflinePeaks& peaks) {
   const auto backend = make_backend(program);
   ProfiledBackend profiled(*backend, {.by_shape = bench.by_shape, .clock = {}});
-  Trainer trainer(profiled, bench.recipe, make_random_training_data(bench.recipe, bench.vocab_size, kDataSeed));
+  Trainer trainer(profiled, bench.recipe, make_random_training_data(bench.recipe, bench.recipe.model.vocab, kDataSeed));
   if (!bench.save_start.empty()) {
     save_bench_start(bench.save_start, trainer,
-                     *make_random_training_data(bench.recipe, bench.vocab_size, kDataSeed).training,
+                     *make_random_training_data(bench.recipe, bench.recipe.model.vocab, kDataSeed).training,
                      bench.warmup_steps + bench.steps);
   }
   TrainingBenchResult result;
@@ -163,7 +164,6 @@ int bench_train(const BenchTrainArguments& arguments, Program& program) {
   apply_threads(program);
   TrainingBench bench;
   bench.recipe = bench_recipe(arguments.preset, overrides_of(arguments));
-  bench.vocab_size = bench.recipe.model.vocab;
   bench.steps = arguments.steps;
   bench.save_start = arguments.save_start;
   bench.by_shape = arguments.by_shape;
@@ -202,7 +202,6 @@ TrainingBenchResult run_rung(const BenchLadderArguments& arguments, const Rung& 
   overrides.insert(overrides.end(), rung.overrides.begin(), rung.overrides.end());
   TrainingBench bench;
   bench.recipe = bench_recipe(arguments.preset, overrides);
-  bench.vocab_size = bench.recipe.model.vocab;
   bench.steps = arguments.steps;
   check_bench_fits(bench);
   return run_training_bench(bench, program, peaks);

@@ -13,9 +13,8 @@ namespace owlet {
 
 /// One training to time.
 struct TrainingBench {
-  /// Resolved; its horizon is ignored.
+  /// Resolved, with model.vocab; its horizon is ignored.
   Recipe recipe;
-  int64_t vocab_size = 0;
   /// Steps before those that count, and those.
   int64_t warmup_steps = 2, steps = 5;
   /// Rows of the table by operation and shape instead of by operation.
@@ -40,8 +39,8 @@ struct TrainingBenchResult {
 /// Trains and times. Throws what Trainer throws.
 TrainingBenchResult run_training_bench(const TrainingBench& bench, Program& program, const RooflinePeaks& peaks);
 
-/// Peaks of this moment, measured in about a second and a half.
-RooflinePeaks measure_roofline_peaks();
+/// Peaks of this moment; each takes about `seconds_per_peak`, reading memory goes over `buffer_bytes`.
+RooflinePeaks measure_roofline_peaks(double seconds_per_peak = 0.4, uint64_t buffer_bytes = uint64_t{256} << 20);
 
 /// What `owlet bench train` was asked; empty strings and zeros keep the preset's choice.
 struct BenchTrainArguments {

@@ -54,12 +54,8 @@ class GradientChunk {
         weights_(scratch_.take(kBlock * kBlock)),
         dscores_(scratch_.take(kBlock * kBlock)),
         lse_(scratch_.take(kBlock)),
-        delta_(scratch_.take(kBlock)) {
-    for (int64_t block = 0; block < sizes.row_blocks(); ++block) {
-      const int64_t begin = block * kQueryBlock;
-      blocks_.emplace_back(sizes, b, begin, std::min(begin + kQueryBlock, sizes.rows));
-    }
-  }
+        delta_(scratch_.take(kBlock)),
+        blocks_(all_block_ranges(sizes, b)) {}
 
   void run() {
     if (share_ != nullptr) std::memset(share_, 0, shared_.share_floats * sizeof(float));
@@ -202,7 +198,7 @@ class GradientChunk {
   float *const queries_, *const dy_, *const keys_, *const dk_, *const dv_;
   float *const keys_transposed_, *const values_transposed_, *const weights_, *const dscores_;
   float *const lse_, *const delta_;
-  std::vector<BlockRanges> blocks_;
+  const std::vector<BlockRanges> blocks_;
   const BlockRanges* ranges_ = nullptr;
   int32_t key_begin_ = 0, key_end_ = 0;
   int64_t row_begin_ = 0, row_end_ = 0;

@@ -49,12 +49,8 @@ class GradientChunkBf16 {
         dscores_(reinterpret_cast<uint16_t*>(take(kKeyBlock * kQueryBlock / 2))),
         dscore_pairs_(take_pairs(kKeyBlock / 2 * kQueryBlock)),
         lse_(take(kQueryBlock)),
-        delta_(take(kQueryBlock)) {
-    for (int64_t block = 0; block < sizes.row_blocks(); ++block) {
-      const int64_t begin = block * kQueryBlock;
-      blocks_.emplace_back(sizes, b, begin, std::min(begin + kQueryBlock, sizes.rows));
-    }
-  }
+        delta_(take(kQueryBlock)),
+        blocks_(all_block_ranges(sizes, b)) {}
 
   void run() {
     if (share_ != nullptr) std::memset(share_, 0, shared_.share_floats * sizeof(float));
@@ -204,7 +200,7 @@ class GradientChunkBf16 {
   uint16_t *const weights_, *const dscores_;
   uint32_t* const dscore_pairs_;
   float *const lse_, *const delta_;
-  std::vector<BlockRanges> blocks_;
+  const std::vector<BlockRanges> blocks_;
   const BlockRanges* ranges_ = nullptr;
   PairFactor keys_{}, values_{};
   int32_t key_begin_ = 0, key_end_ = 0;

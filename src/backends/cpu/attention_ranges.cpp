@@ -98,4 +98,12 @@ RangeBounds BlockRanges::bounds(int64_t begin, int64_t end) const {
   return result;
 }
 
+std::vector<BlockRanges> all_block_ranges(const AttentionSizes& sizes, int64_t b) {
+  std::vector<BlockRanges> blocks;
+  for (int64_t begin = 0; begin < sizes.rows; begin += kQueryBlock) {
+    blocks.emplace_back(sizes, b, begin, std::min(begin + kQueryBlock, sizes.rows));
+  }
+  return blocks;
+}
+
 }  // namespace owlet::cpu

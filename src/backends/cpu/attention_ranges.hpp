@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "ops/attention.hpp"
 
@@ -83,5 +84,8 @@ struct BlockRanges {
   /// Bounds of rows [begin, end) of the block; begin is a multiple of kGranule. Rows without a query do not count.
   RangeBounds bounds(int64_t begin, int64_t end) const;
 };
+
+/// The ranges of all blocks of rows of batch row b, in order.
+std::vector<BlockRanges> all_block_ranges(const AttentionSizes& sizes, int64_t b);
 
 }  // namespace owlet::cpu

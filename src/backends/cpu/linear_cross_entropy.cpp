@@ -135,17 +135,21 @@ size_t logits_bytes(const op::LinearCrossEntropy& op, int64_t rows) {
 struct PackedWeightBytes {
   size_t logits = 0, dx = 0;
 };
-PackedWeightBytes packed_weight_bytes(const op::LinearCrossEntropy& op) {
+/// `kernel`: null outside run().
+PackedWeightBytes packed_weight_bytes(const op::LinearCrossEntropy& op, KernelContext* kernel) {
   if (!packs_weight(op)) return {};
   const ChunkProducts products = chunk_products(op, op.chunk_rows, true);
-  return {packed_bytes(products.logits), op.dx.is_wanted() ? packed_bytes(products.dx) : 0};
+  const auto ask = [&](const MatrixProduct& product) {
+    return kernel != nullptr ? packed_bytes(product, *kernel) : packed_bytes(product);
+  };
+  return {ask(products.logits), op.dx.is_wanted() ? ask(products.dx) : 0};
 }
 
 /// Scratch of the whole op: the packed weights, the logits of one chunk, then what the hungriest product needs.
 /// `ask(product)` answers that for one product. There are up to three kinds of chunk: the first, those like it that add
 /// to dweight, the last.
 template <typename Ask>
-size_t total_workspace(const op::LinearCrossEntropy& op, const Ask& ask) {
+size_t total_workspace(const op::LinearCrossEntropy& op, const PackedWeightBytes& packed, const Ask& ask) {
   const int64_t num_rows = op.targets.num_elements(), chunk_rows = std::min(op.chunk_rows, num_rows);
   if (chunk_rows == 0) return 0;
   size_t most = 0;
@@ -158,7 +162,6 @@ size_t total_workspace(const op::LinearCrossEntropy& op, const Ask& ask) {
   consider(chunk_rows, true);
   if (num_rows >= 2 * chunk_rows) consider(chunk_rows, false);
   if (num_rows % chunk_rows != 0) consider(num_rows % chunk_rows, false);
-  const PackedWeightBytes packed = packed_weight_bytes(op);
   return packed.logits + packed.dx + logits_bytes(op, chunk_rows) + most;
 }
 
@@ -180,8 +183,8 @@ struct ChunkMemory {
 };
 
 /// Lays out the workspace and packs the weight.
-ChunkMemory prepare_memory(const op::LinearCrossEntropy& op, std::byte* workspace, KernelContext& kernel) {
-  const PackedWeightBytes packed = packed_weight_bytes(op);
+ChunkMemory prepare_memory(const op::LinearCrossEntropy& op, const PackedWeightBytes& packed, std::byte* workspace,
+                           KernelContext& kernel) {
   const int64_t chunk_rows = std::min(op.chunk_rows, op.targets.num_elements());
   ChunkMemory memory{.logits_weight = op.weight.bytes(), .dx_weight = op.weight.bytes()};
   const ChunkProducts products = chunk_products(op, chunk_rows, true);
@@ -222,7 +225,8 @@ void run_chunk(const op::LinearCrossEntropy& op, int64_t begin, int64_t rows, co
 }  // namespace
 
 size_t workspace_bytes(const op::LinearCrossEntropy& op) {
-  return total_workspace(op, [](const MatrixProduct& product) { return workspace_bytes(product); });
+  return total_workspace(op, packed_weight_bytes(op, nullptr),
+                         [](const MatrixProduct& product) { return workspace_bytes(product); });
 }
 
 void run(const op::LinearCrossEntropy& op, KernelContext& kernel) {
@@ -236,10 +240,11 @@ void run(const op::LinearCrossEntropy& op, KernelContext& kernel) {
     }
     return;
   }
+  const PackedWeightBytes packed = packed_weight_bytes(op, &kernel);
   const BufferHandle workspace = kernel.scratch(
-      total_workspace(op, [&](const MatrixProduct& product) { return workspace_bytes(product, kernel); }));
+      total_workspace(op, packed, [&](const MatrixProduct& product) { return workspace_bytes(product, kernel); }));
   const int64_t chunk_rows = std::min(op.chunk_rows, num_rows);
-  const ChunkMemory memory = prepare_memory(op, workspace->data, kernel);
+  const ChunkMemory memory = prepare_memory(op, packed, workspace->data, kernel);
   for (int64_t begin = 0; begin < num_rows; begin += chunk_rows) {
     run_chunk(op, begin, std::min(chunk_rows, num_rows - begin), memory, kernel);
   }

@@ -121,6 +121,13 @@ const CompiledProduct& compile(const MatrixProduct& product, KernelContext::Matm
   return state.products.emplace(key, std::move(compiled)).first->second;
 }
 
+const memory::desc& packed_layout(const MatrixProduct& product, KernelContext::MatmulState& state) {
+  const std::pair<MatrixProduct, int> key{product, num_threads()};
+  if (const auto found = state.packed_layouts.find(key); found != state.packed_layouts.end()) return found->second;
+  if (state.packed_layouts.size() >= kMaxCompiledProducts) state.packed_layouts.clear();
+  return state.packed_layouts.emplace(key, packed_description(product, state.engine)).first->second;
+}
+
 bool is_empty(const MatrixProduct& product) { return product.m == 0 || product.n == 0 || product.k == 0; }
 
 /// A sum over nothing: C = bias or 0.
@@ -196,12 +203,20 @@ size_t packed_bytes(const MatrixProduct& product) {
   }
 }
 
+size_t packed_bytes(const MatrixProduct& product, KernelContext& kernel) {
+  try {
+    return round_up(packed_layout(product, kernel.matmul()).get_size());
+  } catch (const dnnl::error& error) {
+    fail(ErrorKind::internal, "oneDNN: {}", error.what());
+  }
+}
+
 void pack_b(const MatrixProduct& product, const void* b, std::byte* packed, KernelContext& kernel) {
   try {
     KernelContext::MatmulState& state = kernel.matmul();
     const memory plain(matrix(product.k, product.n, product.input_type, product.b_is_transposed), state.engine,
                        writable(b));
-    memory target(packed_description(product, state.engine), state.engine, packed);
+    memory target(packed_layout(product, state), state.engine, packed);
     dnnl::reorder(plain, target).execute(state.stream, const_cast<memory&>(plain), target);
     state.stream.wait();
   } catch (const dnnl::error& error) {

@@ -57,6 +57,8 @@ size_t workspace_bytes(const MatrixProduct& product, KernelContext& kernel);
 bool can_pack_b(const MatrixProduct& product);
 /// Bytes of a packed B for `product`, whose b_is_packed is set. Depends on the instruction set and the threads.
 size_t packed_bytes(const MatrixProduct& product);
+/// The same, remembered by this context; for run().
+size_t packed_bytes(const MatrixProduct& product, KernelContext& kernel);
 /// Copies B, stored as the product would read it were b_is_packed not set, into its packed layout (aligned to 64).
 /// Throws Error internal where oneDNN fails.
 void pack_b(const MatrixProduct& product, const void* b, std::byte* packed, KernelContext& kernel);

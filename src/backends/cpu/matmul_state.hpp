@@ -23,6 +23,8 @@ struct KernelContext::MatmulState {
   dnnl::stream stream{engine};
   /// By product and number of threads.
   std::map<std::pair<MatrixProduct, int>, CompiledProduct> products;
+  /// Layouts of packed operands, likewise.
+  std::map<std::pair<MatrixProduct, int>, dnnl::memory::desc> packed_layouts;
 };
 
 }  // namespace owlet::cpu
