@@ -1,10 +1,13 @@
-// One row of a batch from a window of the token sequence: what training and evaluation streams share.
+// One row of a batch from a window of the token sequence or from whole documents: what training and evaluation streams
+// share.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "data/batch_stream.hpp"
+#include "data/document_packing.hpp"
 #include "data/token_sequence.hpp"
 
 namespace owlet {
@@ -21,13 +24,19 @@ class BatchRowWriter {
   /// becomes padding (its own document, targets -1). The target across a border to a document without end-of-text
   /// token is -1.
   void fill(Batch& batch, int64_t row, uint64_t begin, int64_t count);
+  /// Fills row `row` with whole documents one behind the other, at most T tokens together. Each token's target is the
+  /// next one of its document where that is trained (shard.hpp: loss mask); the last token of a document has none.
+  void fill_documents(Batch& batch, int64_t row, std::span<const DocumentRange> documents);
 
  private:
+  void mark_documents(Batch& batch, size_t base, int64_t begin, int64_t end) const;
+
   const TokenSequence& tokens_;
   int64_t context_;
   bool cross_documents_;
   std::vector<int32_t> window_;
   std::vector<uint64_t> starts_;
+  std::vector<uint8_t> is_trained_;
 };
 
 }  // namespace owlet

@@ -85,6 +85,57 @@ class TrainingStream final : public BatchStream {
   double wait_seconds_ = 0;
 };
 
+/// Rows of whole conversations.
+class ConversationStream final : public BatchStream {
+ public:
+  ConversationStream(std::shared_ptr<const TokenSequence> tokens, const TrainingStreamOptions& options)
+      : tokens_(std::move(tokens)),
+        options_(options),
+        rows_(*tokens_, options.context, options.cross_documents),
+        packer_(*tokens_, static_cast<uint64_t>(options.context), "training"),
+        plan_(packer_.shuffled_rows(options.seed, 0)) {}
+
+  Batch next() override {
+    const auto start = Clock::now();
+    Batch batch = rows_.make_batch(options_.batch_size);
+    batch.epoch = state_.epoch;
+    std::vector<DocumentRange> documents;
+    for (int64_t row = 0; row < options_.batch_size; ++row) {
+      documents.clear();
+      for (const uint32_t document : plan_.documents(state_.position)) documents.push_back(packer_.range(document));
+      rows_.fill_documents(batch, row, documents);
+      if (++state_.position == plan_.size()) {
+        state_ = {state_.epoch + 1, 0};
+        plan_ = packer_.shuffled_rows(options_.seed, state_.epoch);
+      }
+    }
+    wait_seconds_ += seconds_since(start);
+    return batch;
+  }
+
+  BatchStreamState state() const override { return state_; }
+
+  void seek(BatchStreamState state) override {
+    DocumentPacker::Rows plan = packer_.shuffled_rows(options_.seed, state.epoch);
+    check(state.position < plan.size(), ErrorKind::invalid_argument,
+          "row {} of epoch {} asked, but that epoch has {} rows (is it the same data and context?)", state.position,
+          state.epoch, plan.size());
+    plan_ = std::move(plan);
+    state_ = state;
+  }
+
+  double data_wait_seconds() const override { return wait_seconds_; }
+
+ private:
+  std::shared_ptr<const TokenSequence> tokens_;
+  TrainingStreamOptions options_;
+  BatchRowWriter rows_;
+  DocumentPacker packer_;
+  DocumentPacker::Rows plan_;
+  BatchStreamState state_;
+  double wait_seconds_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<BatchStream> make_training_stream(const Dataset& dataset, const TrainingStreamOptions& options) {
@@ -94,6 +145,7 @@ std::unique_ptr<BatchStream> make_training_stream(const Dataset& dataset, const 
 std::unique_ptr<BatchStream> make_training_stream(std::shared_ptr<const TokenSequence> tokens,
                                                   const TrainingStreamOptions& options) {
   check_sizes(options.batch_size, options.context);
+  if (tokens->has_loss_mask()) return std::make_unique<ConversationStream>(std::move(tokens), options);
   const uint64_t needed = static_cast<uint64_t>(options.context) + 1;
   if (tokens->num_tokens() < needed) {
     throw Error(ErrorKind::invalid_argument,
@@ -172,8 +224,14 @@ EvaluationStream::EvaluationStream(std::shared_ptr<const TokenSequence> tokens, 
         "the validation data has {} tokens, at least 2 are needed", tokens_->num_tokens());
   check(token_byte_lengths_.empty() || token_byte_lengths_.size() >= tokens_->vocab_size(), ErrorKind::invalid_argument,
         "byte lengths of {} tokens given, the vocabulary has {}", token_byte_lengths_.size(), tokens_->vocab_size());
-  const int64_t num_targets = static_cast<int64_t>(tokens_->num_tokens()) - 1;
-  num_windows_ = (num_targets + options.context - 1) / options.context;
+  if (tokens_->has_loss_mask()) {
+    packer_ = std::make_shared<const DocumentPacker>(*tokens_, static_cast<uint64_t>(options.context), "validation");
+    packed_rows_ = std::make_shared<const DocumentPacker::Rows>(packer_->rows_in_order());
+    num_windows_ = static_cast<int64_t>(packed_rows_->size());
+  } else {
+    const int64_t num_targets = static_cast<int64_t>(tokens_->num_tokens()) - 1;
+    num_windows_ = (num_targets + options.context - 1) / options.context;
+  }
   total_batches_ = (num_windows_ + options.batch_size - 1) / options.batch_size;
   num_batches_ = options.max_batches > 0 ? std::min(options.max_batches, total_batches_) : total_batches_;
 }
@@ -188,7 +246,16 @@ Batch EvaluationStream::batch(int64_t index) const {
   const int64_t num_rows = std::min(options_.batch_size, num_windows_ - first_window);
   BatchRowWriter rows(*tokens_, options_.context, options_.cross_documents);
   Batch batch = rows.make_batch(num_rows);
+  std::vector<DocumentRange> documents;
   for (int64_t row = 0; row < num_rows; ++row) {
+    if (packed_rows_) {
+      documents.clear();
+      for (const uint32_t document : packed_rows_->documents(static_cast<uint64_t>(first_window + row))) {
+        documents.push_back(packer_->range(document));
+      }
+      rows.fill_documents(batch, row, documents);
+      continue;
+    }
     const int64_t begin = (first_window + row) * options_.context;
     const int64_t count = std::min(options_.context, static_cast<int64_t>(tokens_->num_tokens()) - 1 - begin);
     rows.fill(batch, row, static_cast<uint64_t>(begin), count);

@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "data/document_packing.hpp"
+
 namespace owlet {
 
 class Dataset;
@@ -70,6 +72,8 @@ struct TrainingStreamOptions {
 /// random phase in [0, T) per epoch, each window exactly once per epoch. Order and phase are pure functions of (seed,
 /// epoch). A batch may hold the last rows of one epoch and the first of the next.
 /// Throws invalid_argument if the training tokens do not fill one window (both counts in the message).
+/// Conversations (shards with a loss mask) stay whole: each row holds as many as fit (document_packing.hpp), only
+/// trained tokens are targets, and one that is longer than a row is an error.
 std::unique_ptr<BatchStream> make_training_stream(const Dataset& dataset, const TrainingStreamOptions& options);
 
 /// The same over any token sequence.
@@ -121,6 +125,7 @@ struct EvaluationStreamOptions {
 
 /// One pass over the validation tokens in order: windows of T tokens at stride T, every token but the very first scored
 /// exactly once, the last window padded with targets -1. Independent of training: no random numbers, no shared state.
+/// Conversations: rows of whole ones, every trained token scored exactly once.
 class EvaluationStream {
  public:
   /// Throws invalid_argument if the dataset has no validation tokens to score.
@@ -136,6 +141,8 @@ class EvaluationStream {
   std::shared_ptr<const TokenSequence> tokens_;
   std::vector<int32_t> token_byte_lengths_;
   EvaluationStreamOptions options_;
+  std::shared_ptr<const DocumentPacker> packer_;  ///< conversations only
+  std::shared_ptr<const DocumentPacker::Rows> packed_rows_;
   int64_t num_windows_ = 0, total_batches_ = 0, num_batches_ = 0;
 };
 

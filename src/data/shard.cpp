@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "shards are read and written as they lie in memory");
 
 constexpr char kMagic[8] = {'O', 'W', 'L', 'E', 'T', 'S', 'H', 'D'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1, kMaskedVersion = 2;
 constexpr uint64_t kHeaderBytes = 128, kHeaderCrcOffset = 124;
 constexpr uint64_t kMaxVocabSize = uint64_t{1} << 31;
 constexpr size_t kBufferBytes = size_t{1} << 18;
@@ -34,7 +34,7 @@ T get(std::span<const std::byte> bytes, size_t offset) {
 std::vector<std::byte> encode_header(const ShardHeader& header) {
   std::vector<std::byte> bytes(kHeaderBytes);
   std::memcpy(bytes.data(), kMagic, sizeof kMagic);
-  put(bytes, 8, kVersion);
+  put(bytes, 8, header.has_loss_mask() ? kMaskedVersion : kVersion);
   put(bytes, 12, header.token_width_bytes);
   put(bytes, 16, header.vocab_size);
   put(bytes, 24, header.tokenizer_fingerprint);
@@ -46,6 +46,11 @@ std::vector<std::byte> encode_header(const ShardHeader& header) {
   put(bytes, 72, header.documents_offset);
   put(bytes, 80, header.tokens_crc);
   put(bytes, 84, header.documents_crc);
+  if (header.has_loss_mask()) {
+    put(bytes, 88, header.loss_mask_offset);
+    put(bytes, 96, header.num_trained_tokens);
+    put(bytes, 104, header.loss_mask_crc);
+  }
   put(bytes, kHeaderCrcOffset, crc32(std::span(bytes).first(kHeaderCrcOffset)));
   return bytes;
 }
@@ -59,8 +64,8 @@ ShardHeader decode_header(std::span<const std::byte> bytes, const std::string& w
   check(crc == computed, ErrorKind::corrupt_file, "{}: the header's checksum is {:08x}, but its bytes give {:08x}",
         where, crc, computed);
   const uint32_t version = get<uint32_t>(bytes, 8);
-  check(version == kVersion, ErrorKind::unsupported, "{}: shard version {}, this program reads {}", where, version,
-        kVersion);
+  check(version == kVersion || version == kMaskedVersion, ErrorKind::unsupported,
+        "{}: shard version {}, this program reads {} and {}", where, version, kVersion, kMaskedVersion);
   ShardHeader header;
   header.token_width_bytes = get<uint32_t>(bytes, 12);
   header.vocab_size = get<uint64_t>(bytes, 16);
@@ -73,18 +78,26 @@ ShardHeader decode_header(std::span<const std::byte> bytes, const std::string& w
   header.documents_offset = get<uint64_t>(bytes, 72);
   header.tokens_crc = get<uint32_t>(bytes, 80);
   header.documents_crc = get<uint32_t>(bytes, 84);
+  if (version == kMaskedVersion) {
+    header.loss_mask_offset = get<uint64_t>(bytes, 88);
+    header.num_trained_tokens = get<uint64_t>(bytes, 96);
+    header.loss_mask_crc = get<uint32_t>(bytes, 104);
+    check(header.loss_mask_offset != 0, ErrorKind::corrupt_file, "{}: version {} without a loss mask", where, version);
+  }
   return header;
 }
 
 uint64_t round_up_to_8(uint64_t value) { return (value + 7) / 8 * 8; }
+
+uint64_t loss_mask_bytes(uint64_t num_tokens) { return round_up_to_8((num_tokens + 7) / 8); }
 
 }  // namespace
 
 uint32_t token_width_bytes(uint64_t vocab_size) { return vocab_size <= (uint64_t{1} << 16) ? 2 : 4; }
 
 ShardWriter::ShardWriter(const std::filesystem::path& path, uint64_t vocab_size, uint64_t tokenizer_fingerprint,
-                         int64_t end_of_text_id)
-    : file_(path) {
+                         int64_t end_of_text_id, bool has_loss_mask)
+    : file_(path), has_loss_mask_(has_loss_mask) {
   check(vocab_size >= 1 && vocab_size < kMaxVocabSize, ErrorKind::invalid_argument,
         "{}: a vocabulary of {} tokens, expected 1 to {}", path.string(), vocab_size, kMaxVocabSize - 1);
   check(end_of_text_id >= -1 && end_of_text_id < static_cast<int64_t>(vocab_size), ErrorKind::invalid_argument,
@@ -112,15 +125,42 @@ void ShardWriter::flush() {
   buffer_.clear();
 }
 
+void ShardWriter::append_to_mask(uint64_t token_index, bool is_trained) {
+  if (token_index / 8 >= loss_mask_.size()) loss_mask_.push_back(0);
+  if (!is_trained) return;
+  loss_mask_.back() = static_cast<uint8_t>(loss_mask_.back() | 1u << token_index % 8);
+  header_.num_trained_tokens += 1;
+}
+
 void ShardWriter::add_document(std::span<const int32_t> tokens, uint64_t text_bytes) {
+  add_document(tokens, has_loss_mask_ ? std::vector<uint8_t>(tokens.size(), 1) : std::vector<uint8_t>(), text_bytes);
+}
+
+void ShardWriter::add_document(std::span<const int32_t> tokens, std::span<const uint8_t> is_trained,
+                               uint64_t text_bytes) {
+  check(is_trained.size() == (has_loss_mask_ ? tokens.size() : 0), ErrorKind::invalid_argument,
+        "document {} has {} tokens and a loss mask of {}", header_.num_documents, tokens.size(), is_trained.size());
   check(!tokens.empty(), ErrorKind::invalid_argument, "document {} has no tokens", header_.num_documents);
   document_starts_.push_back(header_.num_tokens);
   const bool has_mark = header_.end_of_text_id >= 0;
   if (has_mark) append(static_cast<int32_t>(header_.end_of_text_id));
   for (const int32_t token : tokens) append(token);
+  if (has_loss_mask_) {
+    uint64_t index = header_.num_tokens;
+    if (has_mark) append_to_mask(index++, false);
+    for (const uint8_t trained : is_trained) append_to_mask(index++, trained != 0);
+  }
   header_.num_tokens += tokens.size() + (has_mark ? 1 : 0);
   header_.num_documents += 1;
   header_.text_bytes += text_bytes;
+}
+
+void ShardWriter::write_loss_mask() {
+  loss_mask_.resize(loss_mask_bytes(header_.num_tokens));
+  header_.loss_mask_offset = file_.position();
+  const auto mask = std::as_bytes(std::span(loss_mask_));
+  header_.loss_mask_crc = crc32(mask);
+  file_.write(mask);
 }
 
 void ShardWriter::commit() {
@@ -130,6 +170,7 @@ void ShardWriter::commit() {
   const auto index = std::as_bytes(std::span(document_starts_));
   header_.documents_crc = crc32(index);
   file_.write(index);
+  if (has_loss_mask_) write_loss_mask();
   file_.write_at(0, encode_header(header_));
   file_.commit();
 }
@@ -157,9 +198,14 @@ void ShardReader::check_layout() const {
   check(h.tokens_offset == kHeaderBytes && h.documents_offset == documents_offset, ErrorKind::corrupt_file,
         "{}: sections at bytes {} and {}, expected {} and {}", where(), h.tokens_offset, h.documents_offset,
         kHeaderBytes, documents_offset);
-  check(size == documents_offset + 8 * h.num_documents, ErrorKind::corrupt_file,
-        "{} has {} bytes, its header needs {} (is the file cut short?)", where(), size,
-        documents_offset + 8 * h.num_documents);
+  const uint64_t documents_end = documents_offset + 8 * h.num_documents;
+  check(!h.has_loss_mask() || h.loss_mask_offset == documents_end, ErrorKind::corrupt_file,
+        "{}: loss mask at byte {}, expected {}", where(), h.loss_mask_offset, documents_end);
+  check(h.num_trained_tokens <= h.num_tokens, ErrorKind::corrupt_file, "{}: {} trained tokens of {}", where(),
+        h.num_trained_tokens, h.num_tokens);
+  const uint64_t needed = documents_end + (h.has_loss_mask() ? loss_mask_bytes(h.num_tokens) : 0);
+  check(size == needed, ErrorKind::corrupt_file, "{} has {} bytes, its header needs {} (is the file cut short?)",
+        where(), size, needed);
 }
 
 void ShardReader::check_document_index() const {
@@ -199,6 +245,20 @@ void ShardReader::copy_tokens(uint64_t begin, uint64_t count, int32_t* out) cons
         header_.vocab_size);
 }
 
+void ShardReader::copy_loss_mask(uint64_t begin, uint64_t count, uint8_t* out) const {
+  check(begin <= header_.num_tokens && count <= header_.num_tokens - begin, ErrorKind::invalid_argument,
+        "{}: the mask of tokens {} to {} asked, it has {}", where(), begin, begin + count, header_.num_tokens);
+  if (!header_.has_loss_mask()) {
+    std::fill_n(out, count, uint8_t{1});
+    return;
+  }
+  const std::byte* mask = file_.bytes().data() + header_.loss_mask_offset;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t token = begin + i;
+    out[i] = static_cast<uint8_t>(static_cast<unsigned>(mask[token / 8]) >> token % 8 & 1u);
+  }
+}
+
 uint64_t ShardReader::document_start(uint64_t i) const {
   if (i >= header_.num_documents) return header_.num_tokens;
   return get<uint64_t>(file_.bytes(), header_.documents_offset + 8 * i);
@@ -229,7 +289,7 @@ void ShardReader::verify() const {
   }
   check(crc == header_.tokens_crc, ErrorKind::corrupt_file,
         "{}: the tokens have checksum {:08x}, the header says {:08x}", where(), crc, header_.tokens_crc);
-  crc = crc32(bytes.subspan(header_.documents_offset));
+  crc = crc32(bytes.subspan(header_.documents_offset, 8 * header_.num_documents));
   check(crc == header_.documents_crc, ErrorKind::corrupt_file,
         "{}: the document index has checksum {:08x}, the header says {:08x}", where(), crc, header_.documents_crc);
   for (uint64_t begin = 0; begin < header_.num_tokens; begin += kVerifyChunkTokens) {
@@ -241,7 +301,19 @@ void ShardReader::verify() const {
     check(first == header_.end_of_text_id, ErrorKind::corrupt_file,
           "{}: document {} begins with token {}, expected end-of-text {}", where(), i, first, header_.end_of_text_id);
   }
+  if (header_.has_loss_mask()) verify_loss_mask();
   release_pages();
+}
+
+void ShardReader::verify_loss_mask() const {
+  const auto mask = file_.bytes().subspan(header_.loss_mask_offset);
+  const uint32_t crc = crc32(mask);
+  check(crc == header_.loss_mask_crc, ErrorKind::corrupt_file,
+        "{}: the loss mask has checksum {:08x}, the header says {:08x}", where(), crc, header_.loss_mask_crc);
+  uint64_t num_trained = 0;
+  for (const std::byte byte : mask) num_trained += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(byte)));
+  check(num_trained == header_.num_trained_tokens, ErrorKind::corrupt_file,
+        "{}: the loss mask trains {} tokens, the header says {}", where(), num_trained, header_.num_trained_tokens);
 }
 
 }  // namespace owlet

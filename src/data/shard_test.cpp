@@ -138,7 +138,7 @@ TEST_F(ShardTest, RefusesDamagedAndHostileFiles) {
   };
   EXPECT_EQ(message_of(fresh(), true), "");
   EXPECT_NE(patched(0, 'X').find("is no Owlet shard"), std::string::npos);
-  EXPECT_NE(patched(8, uint32_t{2}).find("version 2"), std::string::npos);
+  EXPECT_NE(patched(8, uint32_t{3}).find("version 3"), std::string::npos);
   EXPECT_NE(patched(12, uint32_t{4}).find("4 bytes per token"), std::string::npos);
   EXPECT_NE(patched(12, uint32_t{0}).find("0 bytes per token"), std::string::npos);
   EXPECT_NE(patched(16, uint64_t{0}).find("vocabulary of 0"), std::string::npos);

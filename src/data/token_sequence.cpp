@@ -21,6 +21,9 @@ TokenSequence::TokenSequence(std::vector<ShardReader> shards) : shards_(std::mov
           ErrorKind::corrupt_file, "{} was made with the tokenizer {:016x} ({} tokens), but {} with {:016x} ({})",
           shard.path().string(), header.tokenizer_fingerprint, header.vocab_size, shards_[0].path().string(),
           first.tokenizer_fingerprint, first.vocab_size);
+    check(header.has_loss_mask() == first.has_loss_mask(), ErrorKind::corrupt_file,
+          "{} has {} loss mask, but {} has {}: conversations and plain text do not mix", shard.path().string(),
+          header.has_loss_mask() ? "a" : "no", shards_[0].path().string(), first.has_loss_mask() ? "one" : "none");
     first_tokens_.push_back(first_tokens_.back() + header.num_tokens);
     num_documents_ += header.num_documents;
   }
@@ -45,6 +48,19 @@ void TokenSequence::copy_tokens(uint64_t begin, uint64_t count, int32_t* out) co
     count -= part;
   }
   release_now_and_then(bytes_read);
+}
+
+void TokenSequence::copy_loss_mask(uint64_t begin, uint64_t count, uint8_t* out) const {
+  check(begin <= num_tokens() && count <= num_tokens() - begin, ErrorKind::invalid_argument,
+        "the mask of tokens {} to {} asked, the dataset has {}", begin, begin + count, num_tokens());
+  while (count > 0) {
+    const size_t shard = shard_of(begin);
+    const uint64_t part = std::min(count, first_tokens_[shard + 1] - begin);
+    shards_[shard].copy_loss_mask(begin - first_tokens_[shard], part, out);
+    begin += part;
+    out += part;
+    count -= part;
+  }
 }
 
 void TokenSequence::append_document_starts(uint64_t begin, uint64_t end, std::vector<uint64_t>& starts) const {

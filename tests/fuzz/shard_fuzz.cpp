@@ -9,6 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     const owlet::ShardReader shard(path);
     std::vector<int32_t> tokens(shard.header().num_tokens);
     shard.copy_tokens(0, tokens.size(), tokens.data());
+    std::vector<uint8_t> is_trained(tokens.size());
+    shard.copy_loss_mask(0, is_trained.size(), is_trained.data());
     shard.verify();
   } catch (const owlet::Error&) {
   }
