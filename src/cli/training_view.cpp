@@ -11,13 +11,11 @@ namespace owlet {
 
 std::string write_sample(LanguageModel& model, Context& ctx, const Tokenizer& tokenizer, const std::string& prompt,
                          int64_t max_tokens) {
-  std::vector<int32_t> end_ids;
-  if (const auto end = tokenizer.end_of_text_id()) end_ids.push_back(*end);
   GenerationOptions options;
   options.max_tokens = max_tokens;
   options.sampler.temperature = 0.8;
   options.sampler.top_p = 0.95;
-  TextGenerator generator(ctx, {model, tokenizer, tokenizer.end_of_text_id(), end_ids});
+  TextGenerator generator(ctx, {model, tokenizer, tokenizer.begin_id(), tokenizer.end_ids()});
   return generator.generate(prompt, options).text;
 }
 

@@ -179,6 +179,19 @@ int32_t Tokenizer::vocab_size() const { return state_->vocab_size; }
 
 std::optional<int32_t> Tokenizer::end_of_text_id() const { return state_->end_of_text_id; }
 
+std::optional<int32_t> Tokenizer::begin_id() const {
+  const auto begin = added_token_id(state_->definition.begin_of_text);
+  return begin ? begin : end_of_text_id();
+}
+
+std::vector<int32_t> Tokenizer::end_ids() const {
+  std::vector<int32_t> ids;
+  for (const auto& id : {added_token_id(state_->definition.end_of_turn), end_of_text_id()}) {
+    if (id) ids.push_back(*id);
+  }
+  return ids;
+}
+
 bool Tokenizer::is_special(int32_t id) const {
   return id >= 0 && id < state_->vocab_size && state_->is_special[static_cast<size_t>(id)];
 }

@@ -49,6 +49,10 @@ class Tokenizer {
   int32_t vocab_size() const;
   /// The id that parts documents, where the tokenizer has one.
   std::optional<int32_t> end_of_text_id() const;
+  /// The id that text begins with: begin_of_text of the definition, otherwise end-of-text.
+  std::optional<int32_t> begin_id() const;
+  /// The ids at which generation ends: the end of a turn where there is one, then end-of-text.
+  std::vector<int32_t> end_ids() const;
   bool is_special(int32_t id) const;
   /// The id of a special or added token by its content.
   std::optional<int32_t> added_token_id(std::string_view content) const;

@@ -33,6 +33,9 @@ struct TokenizerDefinition {
   std::vector<std::pair<int32_t, int32_t>> merges;
   bool ignores_merges = false;  ///< a whole word that is in the vocabulary becomes that token without merging
   std::vector<AddedToken> added_tokens;
+  std::string begin_of_text;  ///< content of tokenizer_config.json's bos_token where it is not end_of_text
+  std::string end_of_turn;    ///< content of its eos_token where that is not end_of_text: it ends an answer in a chat
+  std::string chat_template;  ///< Jinja text, empty where there is none
   std::string end_of_text;  ///< content of the document separator; empty: kEndOfText where it is among the added tokens
 };
 

@@ -26,28 +26,39 @@ std::string token_content(const Json& config, const std::string& key) {
   return token.is_string() ? token.get<std::string>() : std::string();
 }
 
-// The document separator of a foreign tokenizer: one of the usual names, otherwise its end-of-sequence token.
-std::string find_end_of_text(const TokenizerDefinition& definition, const fs::path& config_path) {
-  const auto is_added = [&](std::string_view content) {
+// What tokenizer_config.json and chat_template.jinja add: the tokens that begin and end text, and the chat template.
+void read_config(const fs::path& folder, TokenizerDefinition& definition) {
+  const auto known = [&](const std::string& content) {
     for (const AddedToken& token : definition.added_tokens) {
-      if (token.content == content) return true;
+      if (token.content == content) return content;
     }
-    return false;
+    return std::string();
   };
-  for (const std::string_view usual : {kEndOfText, std::string_view("<|end_of_text|>"), std::string_view("</s>")}) {
-    if (is_added(usual)) return std::string(usual);
-  }
-  if (!fs::exists(config_path)) return {};
-  const Json config = parse_json(read_file(config_path, kMaxFileBytes), config_path.string());
-  check(config.is_object(), ErrorKind::corrupt_file, "{} is of type {}, expected an object", config_path.string(),
+  const fs::path path = folder / "tokenizer_config.json";
+  Json config = Json::object();
+  if (fs::exists(path)) config = parse_json(read_file(path, kMaxFileBytes), path.string());
+  check(config.is_object(), ErrorKind::corrupt_file, "{} is of type {}, expected an object", path.string(),
         config.type_name());
-  const std::string eos = token_content(config, "eos_token");
-  return is_added(eos) ? eos : std::string();
+  const std::string bos = known(token_content(config, "bos_token")), eos = known(token_content(config, "eos_token"));
+  // The document separator of a foreign tokenizer: one of the usual names, otherwise its end-of-sequence token.
+  std::string& end_of_text = definition.end_of_text = known(token_content(config, kDocumentSeparatorKey));
+  for (const auto& usual : {std::string(kEndOfText), std::string("<|end_of_text|>"), std::string("</s>")}) {
+    if (end_of_text.empty()) end_of_text = known(usual);
+  }
+  if (config.contains("chat_template") && config["chat_template"].is_string()) {
+    definition.chat_template = config["chat_template"].get<std::string>();
+  }
+  if (fs::exists(folder / "chat_template.jinja")) {
+    definition.chat_template = read_file(folder / "chat_template.jinja", kMaxFileBytes);
+  }
+  if (end_of_text.empty()) end_of_text = eos;
+  if (bos != end_of_text) definition.begin_of_text = bos;
+  if (eos != end_of_text) definition.end_of_turn = eos;
 }
 
 Tokenizer load_tokenizer_json(const fs::path& path) {
   TokenizerDefinition definition = parse_tokenizer_json(read_file(path, kMaxFileBytes), path.string());
-  definition.end_of_text = find_end_of_text(definition, path.parent_path() / "tokenizer_config.json");
+  read_config(path.parent_path(), definition);
   return Tokenizer(std::move(definition));
 }
 
@@ -82,7 +93,8 @@ void Tokenizer::save(const fs::path& folder, int64_t model_max_length_tokens) co
     if (end_of_text == token.id) content = token.content;
   }
   write_file_atomically(folder / "tokenizer.json", format_tokenizer_json(definition()));
-  write_file_atomically(folder / "tokenizer_config.json", format_tokenizer_config(content, model_max_length_tokens));
+  write_file_atomically(folder / "tokenizer_config.json",
+                        format_tokenizer_config(definition(), content, model_max_length_tokens));
 }
 
 }  // namespace owlet

@@ -11,6 +11,9 @@
 
 namespace owlet {
 
+/// The key in tokenizer_config.json for a document separator that is not the eos_token.
+inline constexpr const char* kDocumentSeparatorKey = "document_separator";
+
 /// Reads a tokenizer.json. `source` names it in errors. Throws Error corrupt_file or unsupported.
 TokenizerDefinition parse_tokenizer_json(std::string_view text, const std::string& source);
 
@@ -22,6 +25,7 @@ TokenizerDefinition parse_gpt2_files(std::string_view vocab_json, std::string_vi
 std::string format_tokenizer_json(const TokenizerDefinition& definition);
 
 /// The text of a tokenizer_config.json; see Tokenizer::save().
-std::string format_tokenizer_config(std::string_view end_of_text, int64_t model_max_length_tokens);
+std::string format_tokenizer_config(const TokenizerDefinition& definition, std::string_view end_of_text,
+                                    int64_t model_max_length_tokens);
 
 }  // namespace owlet

@@ -326,14 +326,17 @@ std::string format_tokenizer_json(const TokenizerDefinition& definition) {
   return dump_json(document, 2) + "\n";
 }
 
-std::string format_tokenizer_config(std::string_view end_of_text, int64_t model_max_length_tokens) {
+std::string format_tokenizer_config(const TokenizerDefinition& definition, std::string_view end_of_text,
+                                    int64_t model_max_length_tokens) {
   OrderedJson config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                         {"add_prefix_space", false},
                         {"clean_up_tokenization_spaces", false}};
-  if (!end_of_text.empty()) {
-    config["bos_token"] = end_of_text;
-    config["eos_token"] = end_of_text;
-  }
+  const std::string_view bos = definition.begin_of_text.empty() ? end_of_text : definition.begin_of_text;
+  const std::string_view eos = definition.end_of_turn.empty() ? end_of_text : definition.end_of_turn;
+  if (!bos.empty()) config["bos_token"] = bos;
+  if (!eos.empty()) config["eos_token"] = eos;
+  if (eos != end_of_text) config[kDocumentSeparatorKey] = end_of_text;
+  if (!definition.chat_template.empty()) config["chat_template"] = definition.chat_template;
   if (model_max_length_tokens > 0) config["model_max_length"] = model_max_length_tokens;
   return dump_json(config, 2) + "\n";
 }

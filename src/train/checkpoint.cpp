@@ -67,11 +67,15 @@ std::vector<SafetensorsItem> weight_items(Trainer& trainer, Tensor& scratch) {
 }
 
 void write_model_files(const fs::path& folder, Trainer& trainer, const Tokenizer& tokenizer) {
-  const int end_id = tokenizer.end_of_text_id().value_or(-1);
-  const OrderedJson config = to_hub_config(trainer.config(), end_id, end_id, to_string(matrix_type(trainer)));
+  const int begin_id = tokenizer.begin_id().value_or(-1);
+  const std::vector<int32_t> end_ids = tokenizer.end_ids();
+  const int end_id = end_ids.empty() ? -1 : end_ids[0];
+  const OrderedJson config = to_hub_config(trainer.config(), begin_id, end_id, to_string(matrix_type(trainer)));
   write_file_atomically(folder / "config.json", dump_json(config, 2) + "\n");
-  OrderedJson generation;
-  if (end_id >= 0) generation = {{"bos_token_id", end_id}, {"eos_token_id", end_id}};
+  OrderedJson generation = OrderedJson::object();
+  if (begin_id >= 0) generation["bos_token_id"] = begin_id;
+  if (end_ids.size() == 1) generation["eos_token_id"] = end_id;
+  if (end_ids.size() > 1) generation["eos_token_id"] = end_ids;
   generation["do_sample"] = true;
   write_file_atomically(folder / "generation_config.json", dump_json(generation, 2) + "\n");
   tokenizer.save(folder, trainer.config().max_context);
