@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/human.hpp"
 #include "base/parallel_for.hpp"
 #include "data/corpus_split.hpp"
+#include "data/document_lengths.hpp"
 #include "data/shard.hpp"
 #include "data/sources/text_file.hpp"
+#include "data/split_writer.hpp"
 #include "text/tokenizer.hpp"
 
 namespace owlet {
@@ -20,50 +21,6 @@ namespace {
 constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
 constexpr size_t kChunkDocuments = 8192;
 constexpr int64_t kDocumentsPerRange = 16;
-constexpr int kPercentiles[] = {50, 90, 99, 100};
-constexpr uint64_t kContexts[] = {128, 256, 512, 1024, 2048, 4096, 8192};
-
-/// Writes one side of the split as shards NAME-00000.owl, NAME-00001.owl, …
-class SplitWriter {
- public:
-  SplitWriter(fs::path folder, std::string name, const Tokenizer& tokenizer, uint64_t tokens_per_shard)
-      : folder_(std::move(folder)),
-        name_(std::move(name)),
-        tokenizer_(tokenizer),
-        tokens_per_shard_(tokens_per_shard) {}
-
-  void add(const std::vector<int32_t>& tokens, uint64_t bytes) {
-    if (!shard_) {
-      file_name_ = fmt::format("{}-{:05}.owl", name_, info_.shards.size());
-      shard_.emplace(folder_ / file_name_, static_cast<uint64_t>(tokenizer_.vocab_size()), tokenizer_.fingerprint(),
-                     tokenizer_.end_of_text_id().value_or(-1));
-    }
-    shard_->add_document(tokens, bytes);
-    if (shard_->num_tokens() >= tokens_per_shard_) close_shard();
-  }
-
-  SplitInfo finish() {
-    if (shard_) close_shard();
-    return info_;
-  }
-
- private:
-  void close_shard() {
-    shard_->commit();
-    info_.shards.push_back({file_name_, shard_->num_tokens(), shard_->num_documents(), shard_->text_bytes()});
-    info_.tokens += shard_->num_tokens();
-    info_.documents += shard_->num_documents();
-    info_.bytes += shard_->text_bytes();
-    shard_.reset();
-  }
-
-  fs::path folder_;
-  std::string name_, file_name_;
-  const Tokenizer& tokenizer_;
-  uint64_t tokens_per_shard_;
-  std::optional<ShardWriter> shard_;
-  SplitInfo info_;
-};
 
 struct PlacedDocument {
   std::string text;
@@ -76,8 +33,8 @@ class Preparation {
   Preparation(const fs::path& folder, const Tokenizer& tokenizer, const PrepareOptions& options, uint64_t total_bytes)
       : tokenizer_(tokenizer),
         options_(options),
-        train_(folder, "train", tokenizer, options.tokens_per_shard),
-        validation_(folder, "validation", tokenizer, options.tokens_per_shard) {
+        train_(folder, "train", document_shards(tokenizer), options.tokens_per_shard),
+        validation_(folder, "validation", document_shards(tokenizer), options.tokens_per_shard) {
     progress_.total_bytes = total_bytes;
   }
 
@@ -95,7 +52,7 @@ class Preparation {
     info.tokens = info.train.tokens + info.validation.tokens;
     info.bytes = info.train.bytes + info.validation.bytes;
     info.bytes_per_token = text_tokens_ == 0 ? 0 : static_cast<double>(info.bytes) / static_cast<double>(text_tokens_);
-    fill_lengths(info);
+    lengths_.fill(info);
   }
 
  private:
@@ -108,8 +65,8 @@ class Preparation {
     });
     const uint64_t mark_tokens = tokenizer_.end_of_text_id() ? 1 : 0;
     for (size_t i = 0; i < chunk_.size(); ++i) {
-      (chunk_[i].side == CorpusSplit::Side::train ? train_ : validation_).add(encoded[i], chunk_[i].text.size());
-      lengths_[encoded[i].size() + mark_tokens] += 1;
+      (chunk_[i].side == CorpusSplit::Side::train ? train_ : validation_).add(encoded[i], {}, chunk_[i].text.size());
+      lengths_.add(encoded[i].size() + mark_tokens);
       text_tokens_ += encoded[i].size();
       progress_.tokens += encoded[i].size() + mark_tokens;
     }
@@ -120,46 +77,14 @@ class Preparation {
     if (options_.on_progress) options_.on_progress(progress_);
   }
 
-  void fill_lengths(DatasetInfo& info) const {
-    uint64_t total = 0, seen = 0;
-    for (const auto& [length, count] : lengths_) total += count;
-    for (const uint64_t context : kContexts) info.fits[context] = 0;
-    for (const auto& [length, count] : lengths_) {
-      seen += count;
-      for (const int percent : kPercentiles) {
-        // The smallest length that at least `percent` of the documents do not exceed.
-        if (!info.length_percentiles.contains(percent) && seen * 100 >= total * static_cast<uint64_t>(percent)) {
-          info.length_percentiles[percent] = length;
-        }
-      }
-      for (const uint64_t context : kContexts) {
-        if (length <= context) info.fits[context] = static_cast<double>(seen) / static_cast<double>(total);
-      }
-    }
-  }
-
   const Tokenizer& tokenizer_;
   const PrepareOptions& options_;
   SplitWriter train_, validation_;
   std::vector<PlacedDocument> chunk_;
   uint64_t chunk_bytes_ = 0, text_tokens_ = 0;
-  std::map<uint64_t, uint64_t> lengths_;  ///< tokens of a document -> documents
+  DocumentLengths lengths_;
   PrepareProgress progress_;
 };
-
-/// Nothing is replaced without force, and with force nothing but an earlier data folder or an empty folder.
-void check_target(const fs::path& out, bool force) {
-  std::error_code ignored;
-  if (!fs::exists(fs::symlink_status(out, ignored))) return;
-  const bool is_empty_folder = fs::is_directory(out, ignored) && fs::is_empty(out, ignored);
-  if (is_empty_folder) return;
-  check(fs::exists(out / "data.json", ignored), ErrorKind::invalid_argument,
-        "'{}' exists and is no data folder; it is not replaced", out.string());
-  if (!force) {
-    throw Error(ErrorKind::invalid_argument, fmt::format("the data folder '{}' exists already", out.string()),
-                "--force replaces it");
-  }
-}
 
 uint64_t total_file_bytes(const DocumentSource& source) {
   uint64_t bytes = 0;
@@ -185,10 +110,23 @@ void check_space(const DocumentSource& source, const CorpusSplit& split, const T
 
 }  // namespace
 
+void check_data_folder_target(const fs::path& out, bool force) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(out, ignored))) return;
+  const bool is_empty_folder = fs::is_directory(out, ignored) && fs::is_empty(out, ignored);
+  if (is_empty_folder) return;
+  check(fs::exists(out / "data.json", ignored), ErrorKind::invalid_argument,
+        "'{}' exists and is no data folder; it is not replaced", out.string());
+  if (!force) {
+    throw Error(ErrorKind::invalid_argument, fmt::format("the data folder '{}' exists already", out.string()),
+                "--force replaces it");
+  }
+}
+
 DatasetInfo prepare_dataset(DocumentSource& source, const PrepareOptions& options) {
   check(!options.out.empty(), ErrorKind::invalid_argument, "no data folder given");
   check(options.tokens_per_shard > 0, ErrorKind::invalid_argument, "0 tokens per shard, expected at least 1");
-  check_target(options.out, options.force);
+  check_data_folder_target(options.out, options.force);
   const Tokenizer tokenizer = load_tokenizer(options.tokenizer);
   CorpusSplit split(source, options.split, options.validation_share, options.seed);
   check_space(source, split, tokenizer, options.out);

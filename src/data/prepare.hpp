@@ -37,6 +37,10 @@ struct PrepareOptions {
   std::function<void(const PrepareProgress&)> on_progress;  ///< called between chunks; may throw to cancel
 };
 
+/// Throws invalid_argument where `out` is there and may not be replaced: nothing is without force, and with force
+/// nothing but an earlier data folder or an empty folder.
+void check_data_folder_target(const std::filesystem::path& out, bool force);
+
 /// Tokenises all documents of `source` in parallel, with bounded memory, and writes the data folder at once at the end
 /// (AtomicFolder). The shards are the same bytes whatever the number of threads. Returns what data.json says.
 /// Throws invalid_argument (no document, bad share, folder exists without force), io (disk space, with numbers).
