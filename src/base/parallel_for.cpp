@@ -95,7 +95,11 @@ void set_num_threads(int count) {
   num_threads();
 }
 
-void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body) {
+namespace {
+
+/// Hands out `ranges_per_turn(number of ranges, threads)` ranges at a time.
+void run_ranges(int64_t count, int64_t grain, int (*ranges_per_turn)(int64_t, int),
+                const std::function<void(int64_t begin, int64_t end)>& body) {
   check(grain >= 1, ErrorKind::invalid_argument, "parallel_for over {} items has grain {}, at least 1 is needed", count,
         grain);
   if (count <= 0) return;
@@ -113,10 +117,29 @@ void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t
   if (threads == 1 || omp_in_parallel()) {
     for (int64_t range = 0; range < num_ranges; ++range) run_range(range);
   } else {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    const int turn = ranges_per_turn(num_ranges, threads);
+#pragma omp parallel for schedule(dynamic, turn) num_threads(threads)
     for (int64_t range = 0; range < num_ranges; ++range) run_range(range);
   }
   first_error.rethrow();
+}
+
+}  // namespace
+
+void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body) {
+  run_ranges(
+      count, grain, [](int64_t, int) { return 1; }, body);
+}
+
+void parallel_sweep(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body) {
+  run_ranges(
+      count, grain,
+      [](int64_t num_ranges, int threads) {
+        // Long turns for prefetching, several per thread so that one that is held up does not hold up the rest.
+        constexpr int64_t kTurnsPerThread = 8, kLongestTurn = 256;
+        return static_cast<int>(std::clamp<int64_t>(num_ranges / (kTurnsPerThread * threads), 1, kLongestTurn));
+      },
+      body);
 }
 
 }  // namespace owlet

@@ -15,6 +15,10 @@ namespace owlet {
 /// exception of the lowest range is rethrown here after all ranges have ended. Nested calls run on the calling thread.
 void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
 
+/// parallel_for for loops that stream through memory: the same ranges, handed out as runs of consecutive ones, because
+/// the processor's prefetching starts anew where a thread jumps.
+void parallel_sweep(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
+
 /// Threads that parallel_for and oneDNN use; default: OMP_NUM_THREADS, else one per physical core this process may run
 /// on. OpenMP keeps its own number per calling thread; this call brings the calling thread's up to date, so call it on
 /// a thread before that thread first calls oneDNN.

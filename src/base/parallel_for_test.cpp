@@ -48,6 +48,24 @@ TEST(ParallelFor, CoversEveryIndexOnceInFixedRanges) {
   }
 }
 
+TEST(ParallelSweep, CoversEveryIndexOnceInTheSameRanges) {
+  for (const int threads : {1, 2, 3, 8}) {
+    const ThreadSetting setting(threads);
+    for (const auto& [count, grain] : {std::pair{0, 3}, {3, 3}, {10, 3}, {1000, 7}, {100000, 3}}) {
+      std::vector<int> visits(static_cast<size_t>(count));
+      std::atomic<int> num_ranges{0};
+      parallel_sweep(count, grain, [&, grain = grain, count = count](int64_t begin, int64_t end) {
+        EXPECT_EQ(begin % grain, 0);
+        EXPECT_EQ(end, std::min<int64_t>(begin + grain, count));
+        for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+        ++num_ranges;
+      });
+      EXPECT_EQ(visits, std::vector<int>(visits.size(), 1));
+      EXPECT_EQ(num_ranges, (count + grain - 1) / grain);
+    }
+  }
+}
+
 TEST(ParallelFor, NegativeCountIsNothingAndGrainMustBePositive) {
   parallel_for(-5, 1, [](int64_t, int64_t) { FAIL(); });
   EXPECT_THROW(parallel_for(5, 0, [](int64_t, int64_t) {}), Error);

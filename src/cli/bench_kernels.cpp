@@ -110,16 +110,21 @@ int bench_kernels(const BenchKernelsArguments& arguments, Program& program) {
   std::string text = rows_text(rows);
   if (!text.empty()) text.pop_back();
   program.console.result(text);
-  program.console.result(fmt::format(
-      "limit: f32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s, reading memory {:.1f} GB/s, measured just now on {} threads",
-      peaks.f32_gflops, peaks.bf16_gflops, peaks.gigabytes_per_second, num_threads()));
+  program.console.result(
+      fmt::format("limit: f32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s; memory: reading {:.1f} GB/s, writing {:.1f}, both "
+                  "at once {:.1f}; "
+                  "measured just now on {} threads",
+                  peaks.f32_gflops, peaks.bf16_gflops, peaks.gigabytes_per_second, peaks.write_gigabytes_per_second,
+                  peaks.copy_gigabytes_per_second, num_threads()));
   program.console.json_result({{"kernels", rows_json(rows)},
                                {"machine",
                                 {{"threads", num_threads()},
                                  {"f32_gflops", peaks.f32_gflops},
                                  {"bf16_gflops", peaks.bf16_gflops},
                                  {"int8_gops", int8_gops},
-                                 {"read_gb_per_second", peaks.gigabytes_per_second}}}});
+                                 {"read_gb_per_second", peaks.gigabytes_per_second},
+                                 {"write_gb_per_second", peaks.write_gigabytes_per_second},
+                                 {"copy_gb_per_second", peaks.copy_gigabytes_per_second}}}});
   return 0;
 }
 

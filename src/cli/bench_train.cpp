@@ -13,6 +13,7 @@
 #include "cli/program_backend.hpp"
 #include "cli/recipe_folders.hpp"
 #include "machine/machine_profile.hpp"
+#include "machine/measure_memory.hpp"
 #include "machine/measure_peaks.hpp"
 #include "machine/process_memory.hpp"
 #include "planner/training_plan.hpp"
@@ -122,9 +123,12 @@ void show(const TrainingBench& bench, const TrainingBenchResult& result, const R
 }  // namespace
 
 RooflinePeaks measure_roofline_peaks(double seconds_per_peak, uint64_t buffer_bytes) {
+  const MemorySpeeds memory = measure_memory(seconds_per_peak, buffer_bytes);
   return {.f32_gflops = measure_f32_gflops(seconds_per_peak),
           .bf16_gflops = measure_bf16_gflops(seconds_per_peak),
-          .gigabytes_per_second = measure_read_gb_per_second(seconds_per_peak, buffer_bytes)};
+          .gigabytes_per_second = memory.read_gb_per_second,
+          .write_gigabytes_per_second = memory.write_gb_per_second,
+          .copy_gigabytes_per_second = memory.copy_gb_per_second};
 }
 
 TrainingBenchResult run_training_bench(const TrainingBench& bench, Program& program, const RooflinePeaks& peaks) {

@@ -10,12 +10,14 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/parallel_for.hpp"
 #include "base/paths.hpp"
+#include "machine/measure_memory.hpp"
 #include "machine/measure_peaks.hpp"
 #include "machine/process_memory.hpp"
 
@@ -127,7 +129,10 @@ MachineProfile measure_machine(const MeasureSettings& settings) {
   profile.f32_gflops = measure_f32_gflops(settings.seconds_per_peak);
   profile.bf16_gflops = measure_bf16_gflops(settings.seconds_per_peak);
   profile.int8_gops = measure_int8_gops(settings.seconds_per_peak);
-  profile.read_gb_per_second = measure_read_gb_per_second(settings.seconds_per_peak, settings.buffer_bytes);
+  const MemorySpeeds memory = measure_memory(settings.seconds_per_peak, settings.buffer_bytes);
+  profile.read_gb_per_second = memory.read_gb_per_second;
+  profile.write_gb_per_second = memory.write_gb_per_second;
+  profile.copy_gb_per_second = memory.copy_gb_per_second;
   profile.measured_at = utc_now();
   return profile;
 }
@@ -143,9 +148,14 @@ std::string to_json_text(const MachineProfile& profile) {
                  {"instruction_sets", profile.instruction_sets}};
   json["memory"] = {{"total_bytes", profile.memory_total_bytes}, {"available_bytes", profile.memory_available_bytes}};
   if (profile.is_measured()) {
-    json["measured"] = {{"at", profile.measured_at},        {"threads", profile.measured_threads},
-                        {"f32_gflops", profile.f32_gflops}, {"bf16_gflops", profile.bf16_gflops},
-                        {"int8_gops", profile.int8_gops},   {"read_gb_per_second", profile.read_gb_per_second}};
+    json["measured"] = {{"at", profile.measured_at},
+                        {"threads", profile.measured_threads},
+                        {"f32_gflops", profile.f32_gflops},
+                        {"bf16_gflops", profile.bf16_gflops},
+                        {"int8_gops", profile.int8_gops},
+                        {"read_gb_per_second", profile.read_gb_per_second},
+                        {"write_gb_per_second", profile.write_gb_per_second},
+                        {"copy_gb_per_second", profile.copy_gb_per_second}};
   }
   return dump_json(json, 2) + "\n";
 }
@@ -169,8 +179,13 @@ MachineProfile machine_profile_from_json(std::string_view text, std::string_view
   profile.measured_threads = get_count(measured, "threads", source);
   profile.f32_gflops = get_speed(measured, "f32_gflops", source);
   profile.bf16_gflops = get_speed(measured, "bf16_gflops", source);
-  if (measured.contains("int8_gops")) profile.int8_gops = get_speed(measured, "int8_gops", source);
   profile.read_gb_per_second = get_speed(measured, "read_gb_per_second", source);
+  // Measured by later versions only.
+  for (const auto& [key, speed] : {std::pair{"int8_gops", &profile.int8_gops},
+                                   {"write_gb_per_second", &profile.write_gb_per_second},
+                                   {"copy_gb_per_second", &profile.copy_gb_per_second}}) {
+    if (measured.contains(key)) *speed = get_speed(measured, key, source);
+  }
   return profile;
 }
 

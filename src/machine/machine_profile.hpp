@@ -27,7 +27,10 @@ struct MachineProfile {
   double f32_gflops = 0;     // multiply-adds of float, 10^9 FLOP/s
   double bf16_gflops = 0;    // dot products of bfloat16 into float; 0: no such unit
   double int8_gops = 0;      // 8-bit integers into 32-bit ones, 10^9 operations/s; 0: no such unit, or an older file
-  double read_gb_per_second = 0;  // reading memory far larger than the caches, 10^9 bytes/s
+  // Memory far larger than the caches, 10^9 bytes/s. The last two are 0 in older files.
+  double read_gb_per_second = 0;   // reading alone
+  double write_gb_per_second = 0;  // writing alone
+  double copy_gb_per_second = 0;   // reading and writing equal shares, both counted
 
   bool is_measured() const { return !measured_at.empty(); }
   bool has_instruction_set(std::string_view name) const;
@@ -42,7 +45,7 @@ struct MeasureSettings {
 /// What can be read without measuring. Throws Error io / unsupported where /proc is not as Linux has it.
 MachineProfile read_machine();
 
-/// read_machine() and the peaks, on num_threads() threads, in about two seconds. Other work on the machine lowers the
+/// read_machine() and the peaks, on num_threads() threads, in about four seconds. Other work on the machine lowers the
 /// result: the best of several rounds counts.
 MachineProfile measure_machine(const MeasureSettings& settings = {});
 

@@ -2,15 +2,11 @@
 // spills accumulators that stand in an array.
 #include "machine/measure_peaks.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <functional>
 
-#include "base/error.hpp"
 #include "base/parallel_for.hpp"
+#include "machine/measure_timing.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -121,24 +117,6 @@ __attribute__((target("avx512f,avx512vnni"))) void dot_int8_avx512(int64_t num_s
 #undef OWLET_KEEP
 #undef OWLET_EACH_ACCUMULATOR
 
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Runs `work` again and again for `seconds`, at least twice (the first time warms up); returns the shortest run.
-double shortest_run_seconds(double seconds, const std::function<void()>& work) {
-  double spent = seconds_of(work), shortest = seconds_of(work);
-  spent += shortest;
-  while (spent < seconds) {
-    const double run = seconds_of(work);
-    shortest = std::min(shortest, run);
-    spent += run;
-  }
-  return shortest;
-}
-
 /// GFLOP/s of `kernel`, which does `flops_per_step` in each step, on all threads at once.
 double measure_gflops(double seconds, double flops_per_step, void (*kernel)(int64_t num_steps)) {
   constexpr double kRoundsWanted = 12;
@@ -151,26 +129,6 @@ double measure_gflops(double seconds, double flops_per_step, void (*kernel)(int6
   const double shortest = shortest_run_seconds(seconds, run_all);
   return static_cast<double>(num_steps) * flops_per_step * threads / shortest * 1e-9;
 }
-
-/// Anonymous memory in huge pages where the system gives them; unmapped at the end.
-class ReadBuffer {
- public:
-  explicit ReadBuffer(uint64_t size_bytes) : size_bytes_(size_bytes) {
-    void* address = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    check(address != MAP_FAILED, ErrorKind::out_of_memory, "cannot allocate {} bytes to measure memory speed",
-          size_bytes);
-    data_ = static_cast<uint64_t*>(address);
-    madvise(data_, size_bytes, MADV_HUGEPAGE);
-  }
-  ~ReadBuffer() { munmap(data_, size_bytes_); }
-  ReadBuffer(const ReadBuffer&) = delete;
-  ReadBuffer& operator=(const ReadBuffer&) = delete;
-  uint64_t* data() const { return data_; }
-
- private:
-  uint64_t* data_ = nullptr;
-  uint64_t size_bytes_;
-};
 
 }  // namespace
 
@@ -199,27 +157,6 @@ double measure_int8_gops([[maybe_unused]] double seconds) {
   if (__builtin_cpu_supports("avx512vnni")) return measure_gflops(seconds, kOperationsPerStep, dot_int8_avx512);
 #endif
   return 0;
-}
-
-double measure_read_gb_per_second(double seconds, uint64_t buffer_bytes) {
-  constexpr int64_t kWordsPerRange = 1 << 17;  // 1 MiB
-  const auto num_words = static_cast<int64_t>(buffer_bytes / sizeof(uint64_t));
-  check(num_words > 0, ErrorKind::invalid_argument, "a buffer of {} bytes is too small to measure memory speed",
-        buffer_bytes);
-  const ReadBuffer buffer(buffer_bytes);
-  uint64_t* const words = buffer.data();
-  parallel_for(num_words, kWordsPerRange,
-               [&](int64_t begin, int64_t end) {  // pages never written all map one zero page
-                 std::fill(words + begin, words + end, uint64_t{1});
-               });
-  const double shortest = shortest_run_seconds(seconds, [&] {
-    parallel_for(num_words, kWordsPerRange, [&](int64_t begin, int64_t end) {
-      uint64_t sum = 0;
-      for (int64_t i = begin; i < end; ++i) sum += words[i];
-      keep(sum);
-    });
-  });
-  return static_cast<double>(num_words) * sizeof(uint64_t) / shortest * 1e-9;
 }
 
 }  // namespace owlet

@@ -1,5 +1,5 @@
-// The speeds that bound every kernel: floating-point peaks and memory bandwidth, measured by the plainest loops there
-// are, on num_threads() threads at once. Each takes about `seconds` and returns the best of several rounds.
+// The speeds of computing that bound every kernel, measured by the plainest loops there are, on num_threads() threads
+// at once. Each takes about `seconds` and returns the best of several rounds. Memory: measure_memory.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,5 @@ double measure_bf16_gflops(double seconds);
 /// Multiply-adds of unsigned by signed 8-bit integers into 32-bit ones (vpdpbusd), 10^9 operations/s (a multiply-add is
 /// two); 0 where the CPU has no such instruction for its widest vectors.
 double measure_int8_gops(double seconds);
-
-/// Reading `buffer_bytes` of memory once through, 10^9 bytes/s. Throws Error out_of_memory.
-double measure_read_gb_per_second(double seconds, uint64_t buffer_bytes);
 
 }  // namespace owlet

@@ -26,7 +26,9 @@ RooflinePeaks peaks_of(const PlanInputs& inputs) {
   if (!inputs.machine || !inputs.machine->is_measured()) return {};
   return {.f32_gflops = inputs.machine->f32_gflops,
           .bf16_gflops = inputs.machine->bf16_gflops,
-          .gigabytes_per_second = inputs.machine->read_gb_per_second};
+          .gigabytes_per_second = inputs.machine->read_gb_per_second,
+          .write_gigabytes_per_second = inputs.machine->write_gb_per_second,
+          .copy_gigabytes_per_second = inputs.machine->copy_gb_per_second};
 }
 
 /// Adds up the operations of one step by name.

@@ -61,7 +61,7 @@ HWY_EXPORT(adamw_dithered_range);
 void run(const op::AdamW& op, KernelContext&) {
   const AdamWFactors factors(op);
   const bool is_dithered = op.weight.dtype() == DType::bf16;
-  parallel_for(op.weight.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+  parallel_sweep(op.weight.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
     if (is_dithered) {
       HWY_DYNAMIC_DISPATCH(adamw_dithered_range)(op, factors, begin, end);
     } else {

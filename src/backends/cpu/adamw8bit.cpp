@@ -213,7 +213,7 @@ static_assert(kElementsPerRange % formats::kMomentBlock == 0);
 
 void run(const op::AdamW8bit& op, KernelContext&) {
   const AdamWFactors factors(op);
-  parallel_for(op.weight.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+  parallel_sweep(op.weight.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(adamw8bit_range)(op, factors, begin, end);
   });
 }

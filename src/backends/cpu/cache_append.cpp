@@ -18,7 +18,7 @@ void run(const op::CacheAppend& op, KernelContext&) {
   }
   const size_t copied_bytes = static_cast<size_t>(tokens) * entry_bytes;
   if (copied_bytes == 0) return;
-  parallel_for(batch, 1, [&](int64_t begin, int64_t end) {
+  parallel_sweep(batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const auto entry = static_cast<size_t>(b * capacity + lengths[b] - tokens);
       std::memcpy(op.cache.bytes() + entry * entry_bytes, op.rows.bytes() + static_cast<size_t>(b) * copied_bytes,

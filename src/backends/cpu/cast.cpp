@@ -1,8 +1,11 @@
 // Cast and Fill on the CPU.
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
+#include "backends/cpu/streaming.hpp"
 #include "base/parallel_for.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,12 +18,28 @@
 HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
 
-void narrow_elements(const float* source, bf16* target, size_t count) {
-  for_each_vector(count, [&](size_t i, auto lanes) HWY_ATTR { store(lanes, load(lanes, source + i), target + i); });
+void narrow_elements(const float* source, bf16* target, size_t count, bool streams) {
+  for_each_vector(count, streams,
+                  [&](size_t i, auto lanes) HWY_ATTR { store(lanes, load(lanes, source + i), target + i); });
 }
 
-void widen_elements(const bf16* source, float* target, size_t count) {
-  for_each_vector(count, [&](size_t i, auto lanes) HWY_ATTR { store(lanes, load(lanes, source + i), target + i); });
+void widen_elements(const bf16* source, float* target, size_t count, bool streams) {
+  for_each_vector(count, streams,
+                  [&](size_t i, auto lanes) HWY_ATTR { store(lanes, load(lanes, source + i), target + i); });
+}
+
+/// Fills `size` bytes with a pattern of four; where `target` is not aligned to four, elements are shorter and all
+/// alike.
+void fill_bytes(std::byte* target, uint32_t pattern, size_t size, bool streams) {
+  const V value = hn::BitCast(DF(), hn::Set(DU32(), pattern));
+  const size_t step = num_lanes() * sizeof(float);
+  size_t i = 0;
+  if (streams) {
+    for (; i + step <= size; i += step) store(Streamed{}, value, reinterpret_cast<float*>(target + i));
+    hwy::FlushStream();
+  }
+  for (; i + step <= size; i += step) store(Whole{}, value, reinterpret_cast<float*>(target + i));
+  for (; i < size; i += sizeof pattern) std::memcpy(target + i, &pattern, std::min(sizeof pattern, size - i));
 }
 
 }  // namespace owlet::cpu::HWY_NAMESPACE
@@ -31,57 +50,62 @@ namespace owlet::cpu {
 
 HWY_EXPORT(narrow_elements);
 HWY_EXPORT(widen_elements);
+HWY_EXPORT(fill_bytes);
 
-void narrow(const float* source, bf16* target, int64_t count) {
-  parallel_for(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(narrow_elements)(source + begin, target + begin, static_cast<size_t>(end - begin));
+void narrow(const float* source, bf16* target, int64_t count, bool streams) {
+  parallel_sweep(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(narrow_elements)(source + begin, target + begin, static_cast<size_t>(end - begin), streams);
   });
 }
 
-void widen(const bf16* source, float* target, int64_t count) {
-  parallel_for(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(widen_elements)(source + begin, target + begin, static_cast<size_t>(end - begin));
+void widen(const bf16* source, float* target, int64_t count, bool streams) {
+  parallel_sweep(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(widen_elements)(source + begin, target + begin, static_cast<size_t>(end - begin), streams);
   });
 }
 
 void run(const op::Cast& op, KernelContext&) {
+  const int64_t count = op.x.num_elements();
   if (op.x.dtype() == op.y.dtype()) {
     const auto element_bytes = static_cast<int64_t>(size_of(op.x.dtype()));
-    parallel_for(op.x.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+    parallel_sweep(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
       std::memcpy(op.y.bytes() + begin * element_bytes, op.x.bytes() + begin * element_bytes,
                   static_cast<size_t>((end - begin) * element_bytes));
     });
   } else if (op.x.dtype() == DType::f32) {
-    narrow(op.x.data<float>(), op.y.data<bf16>(), op.x.num_elements());
+    narrow(op.x.data<float>(), op.y.data<bf16>(), count, is_streamed(op.y));
   } else {
-    widen(op.x.data<bf16>(), op.y.data<float>(), op.x.num_elements());
+    widen(op.x.data<bf16>(), op.y.data<float>(), count, is_streamed(op.y));
   }
 }
 
 namespace {
 
-template <typename T>
-void fill_with(const Tensor& y, T value) {
-  T* elements = reinterpret_cast<T*>(y.bytes());
-  parallel_for(y.num_elements(), kElementsPerRange,
-               [&](int64_t begin, int64_t end) { std::fill(elements + begin, elements + end, value); });
+/// `value` as an element of the type, repeated to four bytes.
+uint32_t pattern_of(float value, DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return bf16(value).bits * 0x00010001u;
+    case DType::i32:
+      return static_cast<uint32_t>(static_cast<int32_t>(value));
+    case DType::i8:
+      return static_cast<uint8_t>(static_cast<int8_t>(value)) * 0x01010101u;
+    case DType::u8:
+      return static_cast<uint8_t>(value) * 0x01010101u;
+    default:
+      return std::bit_cast<uint32_t>(value);
+  }
 }
 
 }  // namespace
 
 void run(const op::Fill& op, KernelContext&) {
-  switch (op.y.dtype()) {
-    case DType::bf16:
-      return fill_with(op.y, bf16(op.value).bits);  // a plain integer: std::fill of a class stays scalar
-    case DType::i32:
-      return fill_with(op.y, static_cast<int32_t>(op.value));
-    case DType::i8:
-      return fill_with(op.y, static_cast<int8_t>(op.value));
-    case DType::u8:
-      return fill_with(op.y, static_cast<uint8_t>(op.value));
-    default:
-      return fill_with(op.y, op.value);
-  }
+  constexpr int64_t kBytesPerRange = 1 << 16;
+  const uint32_t pattern = pattern_of(op.value, op.y.dtype());
+  const bool streams = is_streamed(op.y);
+  parallel_sweep(static_cast<int64_t>(op.y.size_bytes()), kBytesPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(fill_bytes)(op.y.bytes() + begin, pattern, static_cast<size_t>(end - begin), streams);
+  });
 }
 
 }  // namespace owlet::cpu

@@ -7,9 +7,9 @@
 
 namespace owlet::cpu {
 
-/// target[i] = source[i] rounded to bf16, over the threads.
-void narrow(const float* source, bf16* target, int64_t count);
+/// target[i] = source[i] rounded to bf16, over the threads. `streams`: see streaming.hpp.
+void narrow(const float* source, bf16* target, int64_t count, bool streams = false);
 /// target[i] = source[i], exactly, over the threads.
-void widen(const bf16* source, float* target, int64_t count);
+void widen(const bf16* source, float* target, int64_t count, bool streams = false);
 
 }  // namespace owlet::cpu

@@ -64,7 +64,7 @@ void run(const op::Embedding& op, KernelContext&) {
   check_tokens("embedding", op.tokens, op.weight.dim(0));
   const int32_t* tokens = op.tokens.data<int32_t>();
   const size_t row_bytes = static_cast<size_t>(op.weight.dim(1)) * size_of(op.weight.dtype());
-  parallel_for(op.tokens.num_elements(), rows_per_range(op.weight.dim(1)), [&](int64_t begin, int64_t end) {
+  parallel_sweep(op.tokens.num_elements(), rows_per_range(op.weight.dim(1)), [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
       std::memcpy(op.y.bytes() + static_cast<size_t>(n) * row_bytes,
                   op.weight.bytes() + static_cast<size_t>(tokens[n]) * row_bytes, row_bytes);
@@ -77,11 +77,11 @@ void run(const op::EmbeddingGrad& op, KernelContext&) {
   const Tensor& dweight = op.dweight.tensor;
   check_tokens("embedding_grad", op.tokens, dweight.dim(0));
   if (!op.dweight.accumulate) {
-    parallel_for(dweight.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+    parallel_sweep(dweight.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
       std::memset(dweight.data<float>() + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
     });
   }
-  parallel_for(op.dy.columns(), kColumnsPerRange, [&](int64_t begin, int64_t end) {
+  parallel_sweep(op.dy.columns(), kColumnsPerRange, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(embedding_grad_columns)(op, begin, end);
   });
 }

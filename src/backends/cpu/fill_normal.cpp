@@ -128,7 +128,7 @@ HWY_EXPORT(fill_normal_range);
 
 void run(const op::FillNormal& op, KernelContext&) {
   // Ranges of a power of two: none crosses a border where the upper word of a position changes.
-  parallel_for(op.y.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+  parallel_sweep(op.y.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(fill_normal_range)(op, begin, end);
   });
 }

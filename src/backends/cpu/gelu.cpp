@@ -1,6 +1,7 @@
 // Gelu and its gradient on the CPU.
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
+#include "backends/cpu/streaming.hpp"
 #include "base/parallel_for.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -43,44 +44,48 @@ struct ExactGelu {
 };
 
 template <typename Kind, typename T>
-void gelu_elements(const T* x, T* y, size_t count) {
-  for_each_vector(count, [&](size_t i, auto lanes) HWY_ATTR { store(lanes, Kind::value(load(lanes, x + i)), y + i); });
+void gelu_elements(const T* x, T* y, size_t count, bool streams) {
+  for_each_vector(count, streams,
+                  [&](size_t i, auto lanes) HWY_ATTR { store(lanes, Kind::value(load(lanes, x + i)), y + i); });
 }
 
 template <typename Kind, typename T>
-void gelu_grad_elements(const T* dy, const T* x, const GradientTarget& dx, size_t count) {
-  for_each_vector(count, [&](size_t i, auto lanes) HWY_ATTR {
+void gelu_grad_elements(const T* dy, const T* x, const GradientTarget& dx, size_t count, bool streams) {
+  for_each_vector(count, streams, [&](size_t i, auto lanes) HWY_ATTR {
     store_gradient(lanes, hn::Mul(load(lanes, dy + i), Kind::slope(load(lanes, x + i))), dx, i);
   });
 }
 
 template <typename T>
-void gelu_range_of(const op::Gelu& op, int64_t begin, int64_t end) {
+void gelu_range_of(const op::Gelu& op, bool streams, int64_t begin, int64_t end) {
   const T* x = op.x.data<T>() + begin;
   T* y = op.y.data<T>() + begin;
   const auto count = static_cast<size_t>(end - begin);
-  op.kind == GeluKind::exact ? gelu_elements<ExactGelu>(x, y, count) : gelu_elements<TanhGelu>(x, y, count);
+  op.kind == GeluKind::exact ? gelu_elements<ExactGelu>(x, y, count, streams)
+                             : gelu_elements<TanhGelu>(x, y, count, streams);
 }
 
-void gelu_range(const op::Gelu& op, int64_t begin, int64_t end) {
-  op.x.dtype() == DType::bf16 ? gelu_range_of<bf16>(op, begin, end) : gelu_range_of<float>(op, begin, end);
+void gelu_range(const op::Gelu& op, bool streams, int64_t begin, int64_t end) {
+  op.x.dtype() == DType::bf16 ? gelu_range_of<bf16>(op, streams, begin, end)
+                              : gelu_range_of<float>(op, streams, begin, end);
 }
 
 template <typename T>
-void gelu_grad_range_of(const op::GeluGrad& op, int64_t begin, int64_t end) {
+void gelu_grad_range_of(const op::GeluGrad& op, bool streams, int64_t begin, int64_t end) {
   const T* dy = op.dy.data<T>() + begin;
   const T* x = op.x.data<T>() + begin;
   const GradientTarget dx(op.dx, begin);
   const auto count = static_cast<size_t>(end - begin);
   if (op.kind == GeluKind::exact) {
-    gelu_grad_elements<ExactGelu>(dy, x, dx, count);
+    gelu_grad_elements<ExactGelu>(dy, x, dx, count, streams);
   } else {
-    gelu_grad_elements<TanhGelu>(dy, x, dx, count);
+    gelu_grad_elements<TanhGelu>(dy, x, dx, count, streams);
   }
 }
 
-void gelu_grad_range(const op::GeluGrad& op, int64_t begin, int64_t end) {
-  op.x.dtype() == DType::bf16 ? gelu_grad_range_of<bf16>(op, begin, end) : gelu_grad_range_of<float>(op, begin, end);
+void gelu_grad_range(const op::GeluGrad& op, bool streams, int64_t begin, int64_t end) {
+  op.x.dtype() == DType::bf16 ? gelu_grad_range_of<bf16>(op, streams, begin, end)
+                              : gelu_grad_range_of<float>(op, streams, begin, end);
 }
 
 }  // namespace owlet::cpu::HWY_NAMESPACE
@@ -93,15 +98,17 @@ HWY_EXPORT(gelu_range);
 HWY_EXPORT(gelu_grad_range);
 
 void run(const op::Gelu& op, KernelContext&) {
-  parallel_for(op.x.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gelu_range)(op, begin, end);
+  const bool streams = is_streamed(op.y);
+  parallel_sweep(op.x.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(gelu_range)(op, streams, begin, end);
   });
 }
 
 void run(const op::GeluGrad& op, KernelContext&) {
   if (!op.dx.is_wanted()) return;
-  parallel_for(op.x.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gelu_grad_range)(op, begin, end);
+  const bool streams = is_streamed(op.dx);
+  parallel_sweep(op.x.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(gelu_grad_range)(op, streams, begin, end);
   });
 }
 

@@ -1,6 +1,7 @@
 // RoPE on the CPU: the angles of a token are spread out once and serve all its heads.
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
+#include "backends/cpu/streaming.hpp"
 #include "base/error.hpp"
 #include "base/parallel_for.hpp"
 
@@ -55,7 +56,8 @@ HWY_INLINE void put(Lanes lanes, V value, bool is_added, T* target) {
 
 /// RopeStyle::pairs.
 template <typename T>
-void turn_neighbours(const T* x, T* y, size_t num_pairs, const Angles& angles, bool is_added) {
+void turn_neighbours(const T* x, T* y, size_t num_pairs, const Angles& angles, bool is_added,
+                     [[maybe_unused]] bool streams) {
   const float *cosines = angles.cosines.data(), *sines = angles.sines.data();
 #if HWY_TARGET == HWY_SCALAR  // one lane has no neighbour
   for (size_t i = 0; i < 2 * num_pairs; i += 2) {
@@ -64,7 +66,7 @@ void turn_neighbours(const T* x, T* y, size_t num_pairs, const Angles& angles, b
     put(Whole{}, hn::MulAdd(a, set(sines[i + 1]), hn::Mul(b, set(cosines[i + 1]))), is_added, y + i + 1);
   }
 #else
-  for_each_vector(2 * num_pairs, [&](size_t i, auto lanes) HWY_ATTR {
+  sweep_vectors(2 * num_pairs, streams, [&](size_t i, auto lanes) HWY_ATTR {
     const V value = load(lanes, x + i);
     const V turned =
         hn::MulAdd(hn::Shuffle2301(value), load(lanes, sines + i), hn::Mul(value, load(lanes, cosines + i)));
@@ -75,27 +77,28 @@ void turn_neighbours(const T* x, T* y, size_t num_pairs, const Angles& angles, b
 
 /// One head of one token. All of a pair is read before any of it is written: y may be x.
 template <typename T>
-void turn_head(const T* x, T* y, size_t head_size, size_t num_pairs, const Angles& angles, const op::Rope& op) {
+void turn_head(const T* x, T* y, size_t head_size, size_t num_pairs, const Angles& angles, const op::Rope& op,
+               bool streams) {
   const float *cosines = angles.cosines.data(), *sines = angles.sines.data();
   if (op.style == RopeStyle::halves) {
-    for_each_vector(num_pairs, [&](size_t i, auto lanes) HWY_ATTR {
+    sweep_vectors(num_pairs, streams, [&](size_t i, auto lanes) HWY_ATTR {
       const V a = load(lanes, x + i), b = load(lanes, x + num_pairs + i);
       const V cosine = load(lanes, cosines + i), sine = load(lanes, sines + i);
       put(lanes, hn::NegMulAdd(b, sine, hn::Mul(a, cosine)), op.accumulate, y + i);
       put(lanes, hn::MulAdd(a, sine, hn::Mul(b, cosine)), op.accumulate, y + num_pairs + i);
     });
   } else {
-    turn_neighbours(x, y, num_pairs, angles, op.accumulate);
+    turn_neighbours(x, y, num_pairs, angles, op.accumulate, streams);
   }
   if (x == y && !op.accumulate) return;
   const size_t turned = 2 * num_pairs;
-  for_each_vector(head_size - turned, [&](size_t i, auto lanes) HWY_ATTR {
+  sweep_vectors(head_size - turned, streams, [&](size_t i, auto lanes) HWY_ATTR {
     put(lanes, load(lanes, x + turned + i), op.accumulate, y + turned + i);
   });
 }
 
 template <typename T>
-void turn(const op::Rope& op, int64_t begin, int64_t end) {
+void turn(const op::Rope& op, bool streams, int64_t begin, int64_t end) {
   const auto head_size = static_cast<size_t>(op.x.dim(3)), num_pairs = static_cast<size_t>(op.table.dim(1));
   const int64_t heads = op.x.dim(2), row_size = heads * op.x.dim(3);
   Angles angles;
@@ -105,16 +108,17 @@ void turn(const op::Rope& op, int64_t begin, int64_t end) {
                   op.inverse ? -1.0f : 1.0f);
     for (int64_t head = 0; head < heads; ++head) {
       const int64_t offset = token * row_size + head * op.x.dim(3);
-      turn_head(op.x.data<T>() + offset, op.y.data<T>() + offset, head_size, num_pairs, angles, op);
+      turn_head(op.x.data<T>() + offset, op.y.data<T>() + offset, head_size, num_pairs, angles, op, streams);
     }
   }
+  if (streams) hwy::FlushStream();
 }
 
-void turn_tokens(const op::Rope& op, int64_t begin, int64_t end) {
+void turn_tokens(const op::Rope& op, bool streams, int64_t begin, int64_t end) {
   if (op.x.dtype() == DType::bf16) {
-    turn<bf16>(op, begin, end);
+    turn<bf16>(op, streams, begin, end);
   } else {
-    turn<float>(op, begin, end);
+    turn<float>(op, streams, begin, end);
   }
 }
 
@@ -134,8 +138,12 @@ void run(const op::Rope& op, KernelContext&) {
     check(position >= 0 && position < num_positions, ErrorKind::invalid_argument,
           "rope: position {} of token {}, the table has {} positions", position, i, num_positions);
   }
-  parallel_for(tokens, kTokensPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(turn_tokens)(op, begin, end);
+  // A head is written in up to three stretches: two halves of what is turned, and the rest.
+  const size_t half_bytes = static_cast<size_t>(op.table.dim(1)) * size_of(op.y.dtype());
+  const size_t head_bytes = static_cast<size_t>(op.y.dim(3)) * size_of(op.y.dtype());
+  const bool streams = !op.accumulate && head_bytes % kStreamAlignment == 0 && is_streamed(op.y, half_bytes);
+  parallel_sweep(tokens, kTokensPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(turn_tokens)(op, streams, begin, end);
   });
 }
 

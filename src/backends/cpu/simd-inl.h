@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "ops/cost.hpp"
 #include "tensor/dtype.hpp"
@@ -44,6 +45,9 @@ HWY_INLINE V set(float value) { return hn::Set(DF(), value); }
 
 /// A full vector.
 struct Whole {};
+/// A full vector whose stores go past the caches: for results so large that they would only push other things out, and
+/// that are aligned as vectors are. An ordinary store reads the line from memory before it writes.
+struct Streamed {};
 /// The first `num` lanes of a vector, 0 < num < num_lanes(); memory behind them is neither read nor written.
 struct Part {
   size_t num;
@@ -54,6 +58,11 @@ HWY_INLINE V load(Whole, const float* source) { return hn::LoadU(DF(), source); 
 HWY_INLINE V load(Whole, const bf16* source) {
   const auto halves = hn::LoadU(DU16(), reinterpret_cast<const uint16_t*>(source));
   return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU32(), halves)));
+}
+
+template <typename T>
+HWY_INLINE V load(Streamed, const T* source) {
+  return load(Whole{}, source);
 }
 
 // AVX-512 leaves masked lanes of memory alone. Elsewhere Highway may read a whole vector and then clear lanes, which
@@ -126,6 +135,16 @@ HWY_INLINE void store(Part part, V value, T* target) {
 #endif
 }
 
+HWY_INLINE void store(Streamed, V value, float* target) { hn::Stream(value, DF(), target); }
+
+HWY_INLINE void store(Streamed, V value, bf16* target) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  hn::Stream(round_to_bf16(value), DU16(), reinterpret_cast<uint16_t*>(target));
+#else
+  store(Whole{}, value, target);  // half a vector: Highway would write a whole one
+#endif
+}
+
 /// Where a kernel leaves a gradient, from some element on: f32 or bf16, overwriting or adding. The branches are the
 /// same for all vectors of a loop, so they cost next to nothing, and kernels need no instantiation per kind of slot.
 struct GradientTarget {
@@ -144,6 +163,7 @@ struct GradientTarget {
   bool is_wanted() const { return wide != nullptr || narrow != nullptr; }
 };
 
+/// Streamed only where kernels overwrite: a slot that is added to is read line by line anyway.
 template <typename Lanes>
 HWY_INLINE void store_gradient(Lanes lanes, V value, const GradientTarget& target, size_t i) {
   if (target.wide != nullptr) {
@@ -157,6 +177,7 @@ HWY_INLINE void store_gradient(Lanes lanes, V value, const GradientTarget& targe
 
 /// The value with zeros (or `otherwise`) in the lanes beyond the part.
 HWY_INLINE V keep(Whole, V value) { return value; }
+HWY_INLINE V keep(Streamed, V value) { return value; }
 HWY_INLINE V keep(Part part, V value) { return hn::IfThenElseZero(hn::FirstN(DF(), part.num), value); }
 HWY_INLINE V keep_or(Whole, V value, V) { return value; }
 HWY_INLINE V keep_or(Part part, V value, V otherwise) {
@@ -170,6 +191,24 @@ HWY_INLINE void for_each_vector(size_t count, const Body& body) {
   size_t i = 0;
   for (; i + step <= count; i += step) body(i, Whole{});
   if (i < count) body(i, Part{count - i});
+}
+
+/// for_each_vector with Streamed for Whole where `streams`. The caller ends with hwy::FlushStream(), so that other
+/// threads may read at once.
+template <typename Body>
+HWY_INLINE void sweep_vectors(size_t count, bool streams, const Body& body) {
+  if (!streams) return for_each_vector(count, body);
+  const size_t step = num_lanes();
+  size_t i = 0;
+  for (; i + step <= count; i += step) body(i, Streamed{});
+  if (i < count) body(i, Part{count - i});
+}
+
+/// The same for a whole range: flushes itself.
+template <typename Body>
+HWY_INLINE void for_each_vector(size_t count, bool streams, const Body& body) {
+  sweep_vectors(count, streams, body);
+  if (streams) hwy::FlushStream();
 }
 
 HWY_INLINE float sum_of_lanes(V value) { return hn::GetLane(hn::SumOfLanes(DF(), value)); }

@@ -59,7 +59,7 @@ HWY_EXPORT(sum_of_squares_range);
 void run(const op::SquaredNorm& op, KernelContext&) {
   const int64_t count = op.x.num_elements();
   std::vector<double> partial_sums(static_cast<size_t>((count + kElementsPerRange - 1) / kElementsPerRange));
-  parallel_for(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
+  parallel_sweep(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
     partial_sums[static_cast<size_t>(begin / kElementsPerRange)] =
         HWY_DYNAMIC_DISPATCH(sum_of_squares_range)(op.x, begin, end);
   });

@@ -1,6 +1,7 @@
 // SwiGlu and its gradient on the CPU.
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
+#include "backends/cpu/streaming.hpp"
 #include "base/parallel_for.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,27 +14,28 @@ HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
 
 template <typename T>
-void swiglu_range_of(const op::SwiGlu& op, int64_t begin, int64_t end) {
+void swiglu_range_of(const op::SwiGlu& op, bool streams, int64_t begin, int64_t end) {
   const T* gate = op.gate.data<T>() + begin;
   const T* up = op.up.data<T>() + begin;
   T* y = op.y.data<T>() + begin;
-  for_each_vector(static_cast<size_t>(end - begin), [&](size_t i, auto lanes) HWY_ATTR {
+  for_each_vector(static_cast<size_t>(end - begin), streams, [&](size_t i, auto lanes) HWY_ATTR {
     const V z = load(lanes, gate + i);
     store(lanes, hn::Mul(hn::Mul(z, sigmoid(z)), load(lanes, up + i)), y + i);
   });
 }
 
-void swiglu_range(const op::SwiGlu& op, int64_t begin, int64_t end) {
-  op.y.dtype() == DType::bf16 ? swiglu_range_of<bf16>(op, begin, end) : swiglu_range_of<float>(op, begin, end);
+void swiglu_range(const op::SwiGlu& op, bool streams, int64_t begin, int64_t end) {
+  op.y.dtype() == DType::bf16 ? swiglu_range_of<bf16>(op, streams, begin, end)
+                              : swiglu_range_of<float>(op, streams, begin, end);
 }
 
 template <typename T>
-void swiglu_grad_range_of(const op::SwiGluGrad& op, int64_t begin, int64_t end) {
+void swiglu_grad_range_of(const op::SwiGluGrad& op, bool streams, int64_t begin, int64_t end) {
   const T* dy = op.dy.data<T>() + begin;
   const T* gate = op.gate.data<T>() + begin;
   const T* up = op.up.data<T>() + begin;
   const GradientTarget dgate(op.dgate, begin), dup(op.dup, begin);
-  for_each_vector(static_cast<size_t>(end - begin), [&](size_t i, auto lanes) HWY_ATTR {
+  for_each_vector(static_cast<size_t>(end - begin), streams, [&](size_t i, auto lanes) HWY_ATTR {
     const V g = load(lanes, dy + i), z = load(lanes, gate + i), u = load(lanes, up + i);
     const V s = sigmoid(z);
     const V silu_slope = hn::Mul(s, hn::MulAdd(z, hn::Sub(set(1.0f), s), set(1.0f)));
@@ -42,9 +44,9 @@ void swiglu_grad_range_of(const op::SwiGluGrad& op, int64_t begin, int64_t end) 
   });
 }
 
-void swiglu_grad_range(const op::SwiGluGrad& op, int64_t begin, int64_t end) {
-  if (op.dy.dtype() == DType::bf16) return swiglu_grad_range_of<bf16>(op, begin, end);
-  swiglu_grad_range_of<float>(op, begin, end);
+void swiglu_grad_range(const op::SwiGluGrad& op, bool streams, int64_t begin, int64_t end) {
+  if (op.dy.dtype() == DType::bf16) return swiglu_grad_range_of<bf16>(op, streams, begin, end);
+  swiglu_grad_range_of<float>(op, streams, begin, end);
 }
 
 }  // namespace owlet::cpu::HWY_NAMESPACE
@@ -57,14 +59,16 @@ HWY_EXPORT(swiglu_range);
 HWY_EXPORT(swiglu_grad_range);
 
 void run(const op::SwiGlu& op, KernelContext&) {
-  parallel_for(op.y.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(swiglu_range)(op, begin, end);
+  const bool streams = is_streamed(op.y);
+  parallel_sweep(op.y.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(swiglu_range)(op, streams, begin, end);
   });
 }
 
 void run(const op::SwiGluGrad& op, KernelContext&) {
-  parallel_for(op.dy.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(swiglu_grad_range)(op, begin, end);
+  const bool streams = is_streamed(op.dgate) && is_streamed(op.dup);
+  parallel_sweep(op.dy.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(swiglu_grad_range)(op, streams, begin, end);
   });
 }
 

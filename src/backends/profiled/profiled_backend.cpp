@@ -69,10 +69,14 @@ std::string name_with_shapes(const AnyOp& op) {
 
 double roofline_seconds(const Cost& cost, DType dtype, const RooflinePeaks& peaks) {
   const double gflops = dtype == DType::bf16 ? peaks.bf16_gflops : peaks.f32_gflops;
-  const double computing = gflops > 0 ? cost.flops / (gflops * 1e9) : 0;
-  const double moving =
-      peaks.gigabytes_per_second > 0 ? (cost.bytes_read + cost.bytes_written) / (peaks.gigabytes_per_second * 1e9) : 0;
-  return std::max(computing, moving);
+  const auto seconds_at = [](double amount, double giga_per_second, double otherwise = 0) {
+    const double speed = giga_per_second > 0 ? giga_per_second : otherwise;
+    return speed > 0 ? amount / (speed * 1e9) : 0;
+  };
+  const double reading = peaks.gigabytes_per_second;
+  return std::max({seconds_at(cost.flops, gflops), seconds_at(cost.bytes_read, reading),
+                   seconds_at(cost.bytes_written, peaks.write_gigabytes_per_second, reading),
+                   seconds_at(cost.bytes_read + cost.bytes_written, peaks.copy_gigabytes_per_second, reading)});
 }
 
 ProfiledBackend::ProfiledBackend(Backend& inner, Options options) : inner_(inner), options_(std::move(options)) {

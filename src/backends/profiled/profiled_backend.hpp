@@ -21,12 +21,16 @@ namespace owlet {
 struct RooflinePeaks {
   double f32_gflops = 0;
   double bf16_gflops = 0;
+  /// Reading memory.
   double gigabytes_per_second = 0;
+  /// Writing it, and reading and writing at once, both counted; unknown: as reading.
+  double write_gigabytes_per_second = 0, copy_gigabytes_per_second = 0;
 };
 
 /// Seconds that `cost` takes at least on a machine with these peaks: the longer of computing and moving; 0 where the
-/// peaks are unknown. `dtype` is the type of the operands (bf16 uses bf16_gflops, all else f32_gflops).
-/// Source: Williams, Waterman, Patterson, "Roofline" (CACM 2009).
+/// peaks are unknown. Moving takes the longest of its reads, its writes, and both together at the speed of copying.
+/// `dtype` is the type of the operands (bf16 uses bf16_gflops, all else f32_gflops). Source: Williams, Waterman,
+/// Patterson, "Roofline" (CACM 2009).
 double roofline_seconds(const Cost& cost, DType dtype, const RooflinePeaks& peaks);
 
 /// What was measured for one op name (and shape, where asked).

@@ -69,6 +69,13 @@ TEST(ProfiledBackend, roofline_takes_the_longer_of_computing_and_moving) {
   EXPECT_DOUBLE_EQ(roofline_seconds(cost, DType::bf16, {}), 0);
 }
 
+TEST(ProfiledBackend, roofline_knows_the_speeds_of_reading_writing_and_both) {
+  const RooflinePeaks peaks{.gigabytes_per_second = 4, .write_gigabytes_per_second = 2, .copy_gigabytes_per_second = 5};
+  EXPECT_DOUBLE_EQ(roofline_seconds({.bytes_read = 8e9}, DType::f32, peaks), 2);
+  EXPECT_DOUBLE_EQ(roofline_seconds({.bytes_written = 8e9}, DType::f32, peaks), 4);
+  EXPECT_DOUBLE_EQ(roofline_seconds({.bytes_read = 12e9, .bytes_written = 8e9}, DType::f32, peaks), 4);
+}
+
 TEST(ProfiledBackend, formats_a_table_with_sums) {
   ProfileRow row;
   row.name = "add f32";

@@ -16,11 +16,11 @@ int show_machine(bool measures, Program& program) {
   console.result(fmt::format("{}: {} cores, {} memory ({} free)", machine.cpu_model, machine.num_cores,
                              format_bytes(machine.memory_total_bytes), format_bytes(machine.memory_available_bytes)));
   if (machine.is_measured()) {
-    console.result(
-        fmt::format("peaks on {} threads: f32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s, int8 {:.0f} GOP/s, memory {:.1f} "
-                    "GB/s (measured {})",
-                    machine.measured_threads, machine.f32_gflops, machine.bf16_gflops, machine.int8_gops,
-                    machine.read_gb_per_second, machine.measured_at));
+    console.result(fmt::format(
+        "peaks on {} threads: f32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s, int8 {:.0f} GOP/s; memory: reading "
+        "{:.1f} GB/s, writing {:.1f}, both at once {:.1f} (measured {})",
+        machine.measured_threads, machine.f32_gflops, machine.bf16_gflops, machine.int8_gops,
+        machine.read_gb_per_second, machine.write_gb_per_second, machine.copy_gb_per_second, machine.measured_at));
   } else {
     console.result("Not measured yet: owlet machine measure");
   }
