@@ -23,8 +23,9 @@ Place place_of(std::string_view text, size_t offset) {
   return {1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n')), before.size() - line_start + 1};
 }
 
-/// Refuses deep nesting before parsing: later recursion over the document (dump, comparison) could overflow the stack.
-void check_depth(std::string_view text, std::string_view source) {
+/// Where `text` is nested deeper than kMaxDepth, or npos. Recursion over such a document (dump, comparison) could
+/// overflow the stack, so it is refused before it is parsed.
+size_t find_too_deep(std::string_view text) {
   int depth = 0;
   bool is_inside_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -35,15 +36,20 @@ void check_depth(std::string_view text, std::string_view source) {
     } else if (c == '"') {
       is_inside_string = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) {
-        const Place place = place_of(text, i);
-        fail(ErrorKind::corrupt_file, "{}:{}:{}: JSON is nested deeper than {} levels", source, place.line,
-             place.column, kMaxDepth);
-      }
+      if (++depth > kMaxDepth) return i;
     } else if (c == ']' || c == '}') {
       --depth;
     }
   }
+  return std::string_view::npos;
+}
+
+void check_depth(std::string_view text, std::string_view source) {
+  const size_t at = find_too_deep(text);
+  if (at == std::string_view::npos) return;
+  const Place place = place_of(text, at);
+  fail(ErrorKind::corrupt_file, "{}:{}:{}: JSON is nested deeper than {} levels", source, place.line, place.column,
+       kMaxDepth);
 }
 
 /// The library's message without its "[json.exception...] parse error at line 1, column 2: " in front.
@@ -76,6 +82,18 @@ Json parse_json(std::string_view text, std::string_view source) {
     fail(ErrorKind::corrupt_file, "{}:{}:{}: invalid JSON: {}", source, place.line, place.column, reason_of(error));
   } catch (const Json::exception& error) {  // numbers out of range
     fail(ErrorKind::corrupt_file, "{}: invalid JSON: {}", source, error.what());
+  }
+}
+
+Json parse_json_row(std::string_view text) {
+  check(find_too_deep(text) == std::string_view::npos, ErrorKind::corrupt_file, "JSON is nested deeper than {} levels",
+        kMaxDepth);
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    fail(ErrorKind::corrupt_file, "invalid JSON at byte {}: {}", error.byte, reason_of(error));
+  } catch (const Json::exception& error) {  // numbers out of range
+    fail(ErrorKind::corrupt_file, "invalid JSON: {}", error.what());
   }
 }
 

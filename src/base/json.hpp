@@ -21,6 +21,9 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// Parses `text`; throws Error corrupt_file naming `source` and line and column. Depth is bounded (512).
 Json parse_json(std::string_view text, std::string_view source);
+/// Parses `text`, one row of a larger file; throws Error corrupt_file "invalid JSON at byte N: reason", for the caller
+/// to put the place in front. Depth is bounded (512).
+Json parse_json_row(std::string_view text);
 /// Parses the whole file `path`; throws Error not_found / io / corrupt_file naming it.
 Json read_json(const std::filesystem::path& path);
 
