@@ -2,7 +2,8 @@
 //
 // A score is wrong by e = gamma(D + 2) |scale| sum |q k|. Kernels subtract a running or final maximum, so with A the
 // largest |score| of a query each exponential is wrong relatively by 2 e + 2 A u + its own error. Working in blocks of
-// at least kBlockKeys keys, sums are rescaled once per block, each time by one more such exponential.
+// at least kBlockKeys keys, sums are rescaled once per block, each time by one more such exponential. Exponentials of
+// bf16 operands may come from a polynomial made for bf16 results.
 #include <cmath>
 
 #include "backends/reference/attention_layout.hpp"
@@ -17,6 +18,7 @@ using reference::VisibleKeys;
 namespace {
 
 constexpr double kBlockKeys = 16;
+constexpr double kBf16Exponential = 3e-6;
 
 double sum_of_products(const double* a, const double* b, int64_t size, bool absolute) {
   double sum = 0;
@@ -66,7 +68,8 @@ ForwardErrors forward_errors(const Op& op, const Tensor& kv_lengths, DType activ
     const VisibleKeys keys =
         reference::visible_keys(op.document_starts, kv_lengths, op.window, b, t, layout.T, layout.S);
     const Scores scores(op, layout, keys, b, h, t);
-    const double lse = scores.log_sum_exp(), relative = scores.relative_error();
+    const double lse = scores.log_sum_exp(),
+                 relative = scores.relative_error() + (activation == DType::bf16 ? kBf16Exponential : 0);
     const int64_t row = layout.statistic(b, h, t);
     at(errors.lse, row) = scores.error + relative + 2 * kF32Roundoff * (std::abs(lse) + scores.largest);
     for (int64_t s = keys.first; s <= keys.last; ++s) {

@@ -32,6 +32,9 @@ constexpr int64_t kLanes = 16;
 /// Vectors of a block of queries.
 constexpr int64_t kQueryVectors = kQueryBlock / kLanes;
 
+/// Keys at a time where masks cut into a block: less of it is computed for nothing.
+constexpr int64_t kMaskedKeys = 32;
+
 /// An operand that is broadcast: element (i, k) is the 32 bits at data + i * row_bytes + k * depth_bytes.
 struct PairFactor {
   const void* data;
@@ -51,11 +54,10 @@ inline __m512 multiply_pairs(__m512 sum, __m512i a, __m512i b) {
   return _mm512_dpbf16_ps(sum, as_pairs(a), as_pairs(b));
 }
 
-/// kRows rows, kVectors vectors of columns. One sum per element in the order of the pairs.
-template <int kRows, int kVectors, TileUpdate kUpdate>
-inline void multiply_tile(PairFactor a, const uint32_t* __restrict b, int64_t b_stride, int64_t depth,
-                          float* __restrict c, int64_t c_stride, const float* scales) {
-  __m512 sums[kRows][kVectors];
+/// sums (kRows, kVectors vectors of columns) = a b, one sum per element in the order of the pairs.
+template <int kRows, int kVectors>
+inline void multiply_in_registers(PairFactor a, const uint32_t* __restrict b, int64_t b_stride, int64_t depth,
+                                  __m512 (&sums)[kRows][kVectors]) {
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
@@ -75,6 +77,45 @@ inline void multiply_tile(PairFactor a, const uint32_t* __restrict b, int64_t b_
       for (int j = 0; j < kVectors; ++j) sums[i][j] = multiply_pairs(sums[i][j], broadcast, columns[j]);
     }
   }
+}
+
+/// sums0 = a0 b0 and sums1 = a1 b1 side by side.
+template <int kRows, int kVectors>
+inline void multiply_both_in_registers(PairFactor a0, const uint32_t* __restrict b0, __m512 (&sums0)[kRows][kVectors],
+                                       PairFactor a1, const uint32_t* __restrict b1, __m512 (&sums1)[kRows][kVectors],
+                                       int64_t b_stride, int64_t depth) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) sums0[i][j] = sums1[i][j] = _mm512_setzero_ps();
+  }
+  const auto *factor0 = static_cast<const std::byte*>(a0.data), *factor1 = static_cast<const std::byte*>(a1.data);
+  const auto add = [](const std::byte* factor, int64_t row_bytes, const uint32_t* b, __m512(&sums)[kRows][kVectors]) {
+    __m512i columns[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) columns[j] = _mm512_loadu_si512(b + j * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      int32_t pair;
+      std::memcpy(&pair, factor + i * row_bytes, sizeof pair);
+      const __m512i broadcast = _mm512_set1_epi32(pair);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = multiply_pairs(sums[i][j], broadcast, columns[j]);
+    }
+  };
+  for (int64_t k = 0; k < depth; ++k, b0 += b_stride, b1 += b_stride) {
+    add(factor0, a0.row_bytes, b0, sums0);
+    add(factor1, a1.row_bytes, b1, sums1);
+    factor0 += a0.depth_bytes, factor1 += a1.depth_bytes;
+  }
+}
+
+/// c (kRows, kVectors vectors) = a b.
+template <int kRows, int kVectors, TileUpdate kUpdate>
+inline void multiply_tile(PairFactor a, const uint32_t* __restrict b, int64_t b_stride, int64_t depth,
+                          float* __restrict c, int64_t c_stride, const float* scales) {
+  __m512 sums[kRows][kVectors];
+  multiply_in_registers(a, b, b_stride, depth, sums);
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
@@ -134,30 +175,51 @@ void multiply(PairFactor a, int64_t rows, const uint32_t* b, int64_t b_stride, i
   }
 }
 
-/// 2^x within 2 units in the last place, 0 far below, NaN for NaN: 2^round(x) through the exponent, the rest by the
-/// polynomial that interpolates 2^f at the Chebyshev nodes of [-1/2, 1/2].
+/// 2^x within 3e-6 of its value (a bf16 is rounded by up to 2e-3), 1 for 0, 0 far below, NaN for NaN: 2^round(x)
+/// through the exponent, the rest by the polynomial 1 + f (...) of degree 4 with the least relative error on [-1/2,
+/// 1/2].
 inline __m512 power_of_two(__m512 x) {
   const __m512 n = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   const __m512 f = _mm512_sub_ps(x, n);
-  __m512 p = _mm512_set1_ps(1.546144470e-4f);
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.340042818e-3f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(9.618056679e-3f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(5.550327227e-2f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(2.402265092e-1f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(6.931472067e-1f));
+  __m512 p = _mm512_set1_ps(9.58285e-3f);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(5.590642e-2f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(2.4024099e-1f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(6.9312419e-1f));
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f));
   return _mm512_scalef_ps(p, n);
 }
 
-/// Two vectors rounded to bf16, lane by lane side by side: (first, second) of each lane in 32 bits.
-inline __m512i round_to_pairs(__m512 first, __m512 second) {
-  const __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(first));
-  const __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(second));
-  return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+/// Natural logarithm of positive normal numbers within 2 units in the last place: x = 2^e m with m in [3/4, 3/2),
+/// log m = 2 artanh((m - 1) / (m + 1)) by its series, whose next term is below 1e-9.
+inline __m512 natural_log(__m512 x) {
+  const __m512 m = _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src);
+  const __m512 one = _mm512_set1_ps(1.0f);
+  const __m512 e = _mm512_getexp_ps(_mm512_div_ps(x, m));
+  const __m512 s = _mm512_div_ps(_mm512_sub_ps(m, one), _mm512_add_ps(m, one));
+  const __m512 s2 = _mm512_mul_ps(s, s);
+  __m512 p = _mm512_set1_ps(2.0f / 11);
+  p = _mm512_fmadd_ps(p, s2, _mm512_set1_ps(2.0f / 9));
+  p = _mm512_fmadd_ps(p, s2, _mm512_set1_ps(2.0f / 7));
+  p = _mm512_fmadd_ps(p, s2, _mm512_set1_ps(2.0f / 5));
+  p = _mm512_fmadd_ps(p, s2, _mm512_set1_ps(2.0f / 3));
+  p = _mm512_fmadd_ps(_mm512_mul_ps(p, s2), s, _mm512_add_ps(s, s));
+  return _mm512_fmadd_ps(e, _mm512_set1_ps(std::numbers::ln2_v<float>), p);
 }
 
-inline void round_to_bf16(__m512 value, uint16_t* target) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), (__m256i)_mm512_cvtneps_pbh(value));
+/// Two vectors rounded to bf16 one behind the other.
+inline __m512i round_both(__m512 first, __m512 second) { return (__m512i)_mm512_cvtne2ps_pbh(second, first); }
+
+/// What round_both() gave, lane by lane side by side: (first, second) of each lane in 32 bits.
+inline __m512i side_by_side(__m512i both) {
+  const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i words = _mm512_or_si512(lanes, _mm512_slli_epi32(_mm512_add_epi32(lanes, _mm512_set1_epi32(16)), 16));
+  return _mm512_permutexvar_epi16(words, both);
+}
+
+/// The two halves of what round_both() gave, each to its own place.
+inline void store_both(__m512i both, uint16_t* first, uint16_t* second) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(first), _mm512_castsi512_si256(both));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(second), _mm512_extracti64x4_epi64(both, 1));
 }
 
 /// Mask of the first `count` of 16 or 32 elements; all for more, none for negative counts.
@@ -193,6 +255,18 @@ inline void transpose_16(__m512i (&r)[16]) {
     r[j + 4] = _mm512_shuffle_i32x4(odd01, odd23, 0x88);
     r[j + 8] = _mm512_shuffle_i32x4(even01, even23, 0xdd);
     r[j + 12] = _mm512_shuffle_i32x4(odd01, odd23, 0xdd);
+  }
+}
+
+/// Asks for rows of bf16 that are wanted soon: they lie a stride apart, which the processor does not foresee.
+template <typename Row>
+void prefetch_rows(const Row& row, int64_t num_rows, int64_t size) {
+  constexpr int64_t kLineElements = 64 / sizeof(bf16);
+  for (int64_t i = 0; i < num_rows; ++i) {
+    const bf16* begin = row(i);
+    for (int64_t d = 0; d < size; d += kLineElements)
+      _mm_prefetch(reinterpret_cast<const char*>(begin + d), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(begin + size - 1), _MM_HINT_T0);
   }
 }
 

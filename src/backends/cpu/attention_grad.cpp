@@ -217,8 +217,9 @@ void compute_chunk(const op::AttentionGrad& op, const AttentionSizes& sizes, con
 template <typename T>
 void compute_delta_rows(const op::AttentionGrad& op, const AttentionSizes& sizes, const GradientScratch& shared,
                         int64_t b, int64_t kh, int64_t begin, int64_t end) {
+  const RowOffsets offsets(sizes, b, kh, begin, end);
   for (int64_t row = begin; row < end; ++row) {
-    const int64_t offset = sizes.query_offset(b, kh, row);
+    const int64_t offset = offsets.query[static_cast<size_t>(row - begin)];
     const T *dy = op.dy.data<T>() + offset, *y = op.y.data<T>() + offset;
     shared.delta[(b * sizes.kv_heads + kh) * sizes.rows + row] =
         sum_over(static_cast<size_t>(sizes.head_size),
@@ -240,6 +241,7 @@ void sum_shares(const op::AttentionGrad& op, const AttentionSizes& sizes, const 
                 int64_t kh, int64_t begin, int64_t end) {
   const auto size = static_cast<size_t>(sizes.head_size), padded = static_cast<size_t>(sizes.padded_size);
   float* sums = shared.share(sizes, 0, b, kh);
+  const RowOffsets offsets(sizes, b, kh, begin, end);
   for (int64_t row = begin; row < end; ++row) {
     float* sum = sums + static_cast<size_t>(row) * padded;
     for (int64_t chunk = 1; chunk < shared.num_chunks; ++chunk) {
@@ -248,7 +250,7 @@ void sum_shares(const op::AttentionGrad& op, const AttentionSizes& sizes, const 
         store(Whole{}, hn::Add(load(Whole{}, sum + d), load(Whole{}, share + d)), sum + d);
       }
     }
-    store_row(sum, size, op.scale, op.dq, sizes.query_offset(b, kh, row));
+    store_row(sum, size, op.scale, op.dq, offsets.query[static_cast<size_t>(row - begin)]);
   }
 }
 
@@ -269,7 +271,7 @@ constexpr int64_t kWantedUnits = 32;
 constexpr int64_t kMaxChunks = 8;
 /// More than any instruction set's tiles of rows need.
 constexpr int64_t kRowPadding = 16;
-constexpr int64_t kRowsPerRange = 64;
+constexpr int64_t kRowsPerRange = kQueryBlock;
 
 }  // namespace
 

@@ -1,8 +1,10 @@
 // Attention backward with bf16 dot products: the same units of work as in attention_grad.cpp. Scores and their
 // gradients stand as (key, query); probabilities and score gradients are rounded to bf16 for the products that follow.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include "backends/cpu/attention_bf16.hpp"
@@ -17,6 +19,19 @@ namespace owlet::cpu {
 namespace {
 
 constexpr int64_t kPairBytes = sizeof(uint32_t);
+/// Blocks of keys that share what is made of a block of queries.
+constexpr int64_t kGroupBlocks = 4;
+
+/// A block of keys with the sums of its gradients.
+struct KeyBlock {
+  int32_t begin = 0, end = 0;
+  PairFactor keys{}, values{};   // pairs along the head size
+  uint32_t* key_rows = nullptr;  // pairs along the keys, (kKeyBlock / 2, padded head size)
+  uint32_t *key_copy = nullptr, *value_copy = nullptr;
+  float *dk = nullptr, *dv = nullptr;  // (kKeyBlock, padded head size)
+
+  int64_t num_keys() const { return end - begin; }
+};
 
 class GradientChunkBf16 {
  public:
@@ -32,78 +47,111 @@ class GradientChunkBf16 {
         padded_(sizes.padded_size),
         num_pairs_((size_ + 1) / 2),
         share_(op.dq.is_wanted() ? shared.share(sizes, chunk, b, kh) : nullptr),
-        scratch_(static_cast<size_t>(kQueryBlock *
-                                     (5 * padded_ + padded_ / 2 + 2 * kKeyBlock + kKeyBlock + kKeyBlock / 2 + 2))),
+        scratch_(static_cast<size_t>(kGroupBlocks * kKeyBlock * 7 * padded_ / 2 +
+                                     kQueryBlock * (2 * padded_ + 3 * kKeyBlock / 2 + 2))),
         query_columns_(take_pairs(padded_ / 2 * kQueryBlock)),
         dy_columns_(take_pairs(padded_ / 2 * kQueryBlock)),
         query_rows_(take_pairs(kQueryBlock / 2 * padded_)),
         dy_rows_(take_pairs(kQueryBlock / 2 * padded_)),
-        key_rows_(take_pairs(kKeyBlock / 2 * padded_)),
-        key_copy_(take_pairs(kKeyBlock * padded_ / 2)),
-        value_copy_(take_pairs(kKeyBlock * padded_ / 2)),
-        dk_(take(kKeyBlock * padded_)),
-        dv_(take(kKeyBlock * padded_)),
-        scores_(take(kKeyBlock * kQueryBlock)),
-        dweights_(take(kKeyBlock * kQueryBlock)),
         weights_(reinterpret_cast<uint16_t*>(take(kKeyBlock * kQueryBlock / 2))),
         dscores_(reinterpret_cast<uint16_t*>(take(kKeyBlock * kQueryBlock / 2))),
         dscore_pairs_(take_pairs(kKeyBlock / 2 * kQueryBlock)),
         lse_(take(kQueryBlock)),
         delta_(take(kQueryBlock)),
-        blocks_(all_block_ranges(sizes, b)) {}
+        blocks_(all_block_ranges(sizes, b)) {
+    for (KeyBlock& block : group_) {
+      block.key_rows = take_pairs(kKeyBlock / 2 * padded_);
+      block.key_copy = take_pairs(kKeyBlock * padded_ / 2);
+      block.value_copy = take_pairs(kKeyBlock * padded_ / 2);
+      block.dk = take(kKeyBlock * padded_);
+      block.dv = take(kKeyBlock * padded_);
+    }
+  }
 
   void run() {
     if (share_ != nullptr) std::memset(share_, 0, shared_.share_floats * sizeof(float));
-    for (int64_t key = chunk_ * kKeyBlock; key < sizes_.keys; key += shared_.num_chunks * kKeyBlock) {
-      key_begin_ = static_cast<int32_t>(key);
-      key_end_ = static_cast<int32_t>(std::min(key + kKeyBlock, sizes_.keys));
-      run_key_block();
+    const int64_t step = shared_.num_chunks * kKeyBlock;
+    for (int64_t key = chunk_ * kKeyBlock; key < sizes_.keys; key += kGroupBlocks * step) {
+      group_size_ = 0;
+      for (int64_t begin = key; begin < std::min(key + kGroupBlocks * step, sizes_.keys); begin += step) {
+        load_keys(group_[static_cast<size_t>(group_size_)], begin);
+        group_size_ += 1;
+      }
+      run_group();
     }
   }
 
  private:
   float* take(int64_t floats) { return scratch_.take(static_cast<size_t>(floats)); }
   uint32_t* take_pairs(int64_t pairs) { return reinterpret_cast<uint32_t*>(take(pairs)); }
-  int64_t num_keys() const { return key_end_ - key_begin_; }
+  std::span<KeyBlock> group() { return {group_.data(), static_cast<size_t>(group_size_)}; }
 
-  void run_key_block() {
-    const int64_t offset = sizes_.key_offset(b_, kh_, key_begin_), stride = sizes_.key_stride();
+  void load_keys(KeyBlock& block, int64_t begin) {
+    block.begin = static_cast<int32_t>(begin);
+    block.end = static_cast<int32_t>(std::min(begin + kKeyBlock, sizes_.keys));
+    const int64_t offset = sizes_.key_offset(b_, kh_, begin), stride = sizes_.key_stride();
     const bf16 *k = op_.k.data<bf16>() + offset, *v = op_.v.data<bf16>() + offset;
-    keys_ = rows_as_factor(k, stride, num_keys(), size_, key_copy_);
-    values_ = rows_as_factor(v, stride, num_keys(), size_, value_copy_);
-    if (share_ != nullptr) pack_rows([&](int64_t i) { return k + i * stride; }, num_keys(), size_, padded_, key_rows_);
-    std::fill_n(dk_, kKeyBlock * padded_, 0.0f);
-    std::fill_n(dv_, kKeyBlock * padded_, 0.0f);
+    block.keys = rows_as_factor(k, stride, block.num_keys(), size_, block.key_copy);
+    block.values = rows_as_factor(v, stride, block.num_keys(), size_, block.value_copy);
+    if (share_ != nullptr) {
+      pack_rows([&](int64_t i) { return k + i * stride; }, block.num_keys(), size_, padded_, block.key_rows);
+    }
+    std::fill_n(block.dk, kKeyBlock * padded_, 0.0f);
+    std::fill_n(block.dv, kKeyBlock * padded_, 0.0f);
+  }
+
+  void run_group() {
     for (int64_t block = 0; block < sizes_.row_blocks(); ++block) {
       ranges_ = &blocks_[static_cast<size_t>(block)];
-      if (!ranges_->all.sees_any(key_begin_, key_end_)) continue;
       row_begin_ = block * kQueryBlock;
       row_end_ = std::min(row_begin_ + kQueryBlock, sizes_.rows);
-      run_query_block(VectorRange(*ranges_, key_begin_, key_end_));
+      bool is_loaded = false;
+      for (KeyBlock& keys : group()) {
+        if (!ranges_->all.sees_any(keys.begin, keys.end)) continue;
+        if (!is_loaded) {
+          load_queries();
+          prefetch_queries(row_end_);
+        }
+        is_loaded = true;
+        run_tile(keys);
+      }
     }
-    for (int64_t i = 0; i < num_keys(); ++i) {
-      const int64_t target = sizes_.key_offset(b_, kh_, key_begin_ + i);
-      if (op_.dk.is_wanted()) store_gradient_row(dk_ + i * padded_, op_.scale, op_.dk, target);
-      if (op_.dv.is_wanted()) store_gradient_row(dv_ + i * padded_, 1.0f, op_.dv, target);
+    for (const KeyBlock& block : group()) {
+      for (int64_t i = 0; i < block.num_keys(); ++i) {
+        const int64_t target = sizes_.key_offset(b_, kh_, block.begin + i);
+        if (op_.dk.is_wanted()) store_gradient_row(block.dk + i * padded_, op_.scale, op_.dk, target);
+        if (op_.dv.is_wanted()) store_gradient_row(block.dv + i * padded_, 1.0f, op_.dv, target);
+      }
+    }
+  }
+
+  void prefetch_queries(int64_t first) const {
+    const int64_t rows = std::min(kQueryBlock, sizes_.rows - first);
+    if (rows <= 0) return;
+    const RowOffsets offsets(sizes_, b_, kh_, first, first + rows);
+    for (const Tensor* tensor : {&op_.q, &op_.dy}) {
+      const bf16* data = tensor->data<bf16>();
+      prefetch_rows([&](int64_t i) { return data + offsets.query[static_cast<size_t>(i)]; }, rows, size_);
     }
   }
 
   void load_queries() {
-    const auto row_of = [&](const Tensor& tensor) {
-      return
-          [this, data = tensor.data<bf16>()](int64_t i) { return data + sizes_.query_offset(b_, kh_, row_begin_ + i); };
-    };
     const int64_t rows = row_end_ - row_begin_;
+    const RowOffsets offsets(sizes_, b_, kh_, row_begin_, row_end_);
+    const auto row_of = [&](const Tensor& tensor) {
+      return [&offsets, data = tensor.data<bf16>()](int64_t i) { return data + offsets.query[static_cast<size_t>(i)]; };
+    };
     pack_columns(row_of(op_.q), rows, size_, query_columns_);
     pack_columns(row_of(op_.dy), rows, size_, dy_columns_);
     if (op_.dk.is_wanted()) pack_query_rows(row_of(op_.q), query_rows_);
     if (op_.dv.is_wanted()) pack_query_rows(row_of(op_.dy), dy_rows_);
     const float* delta = shared_.delta + (b_ * sizes_.kv_heads + kh_) * sizes_.rows;
-    for (int64_t i = 0; i < kQueryBlock; ++i) {
-      const int64_t row = row_begin_ + i;
-      lse_[i] = i < rows ? op_.lse.data<float>()[sizes_.lse_offset(b_, kh_, row)] * std::numbers::log2e_v<float> : 0.0f;
-      delta_[i] = i < rows ? delta[row] : 0.0f;
+    for (int64_t i = 0; i < rows; ++i) {
+      lse_[i] = op_.lse.data<float>()[offsets.lse[static_cast<size_t>(i)]] * std::numbers::log2e_v<float>;
+      delta_[i] = delta[row_begin_ + i];
     }
+    std::fill(lse_ + rows, lse_ + kQueryBlock, 0.0f);
+    std::fill(delta_ + rows, delta_ + kQueryBlock, 0.0f);
   }
 
   /// Rows behind the last query become zero: their weights are not.
@@ -114,57 +162,98 @@ class GradientChunkBf16 {
     std::fill_n(target + pairs * padded_, (kQueryBlock / 2 - pairs) * padded_, 0u);
   }
 
-  void run_query_block(VectorRange vectors) {
-    if (vectors.is_empty()) return;
-    load_queries();
-    const int64_t column = vectors.begin * kLanes, columns = vectors.columns();
-    multiply<TileUpdate::overwrite>(keys_, num_keys(), query_columns_ + column, kQueryBlock, num_pairs_,
-                                    scores_ + column, kQueryBlock, columns);
-    multiply<TileUpdate::overwrite>(values_, num_keys(), dy_columns_ + column, kQueryBlock, num_pairs_,
-                                    dweights_ + column, kQueryBlock, columns);
-    for (int64_t v = vectors.begin; v < vectors.end; ++v) take_exponentials(v);
-    const int64_t row_bytes = kQueryBlock * static_cast<int64_t>(sizeof(uint16_t));
-    const auto add_to_keys = [&](const uint16_t* factors, const uint32_t* rows, float* target) {
-      multiply<TileUpdate::add>({factors + column, row_bytes, kPairBytes}, num_keys(), rows + column / 2 * padded_,
-                                padded_, columns / 2, target, padded_, padded_);
-    };
-    if (op_.dv.is_wanted()) add_to_keys(weights_, dy_rows_, dv_);
-    if (op_.dk.is_wanted()) add_to_keys(dscores_, query_rows_, dk_);
-    if (share_ == nullptr) return;
-    multiply<TileUpdate::add>({dscore_pairs_ + column, kPairBytes, kQueryBlock * kPairBytes}, columns, key_rows_,
-                              padded_, (num_keys() + 1) / 2, share_ + (row_begin_ + column) * padded_, padded_,
-                              padded_);
-  }
-
-  void take_exponentials(int64_t vector) {
-    if (ranges_->bounds(vector * kLanes, (vector + 1) * kLanes).sees_all(key_begin_, key_end_)) {
-      take_exponentials(vector, [](int64_t) { return __mmask16(0xffff); });
-    } else {
-      const VisibleLanes visible(*ranges_, vector);
-      take_exponentials(vector, [&](int64_t key) { return visible.of(key_begin_ + static_cast<int32_t>(key)); });
+  /// The block of queries that is loaded and a block of keys: at once where every query sees every key.
+  void run_tile(const KeyBlock& block) {
+    const bool is_masked = !ranges_->all.sees_all(block.begin, block.end);
+    const int32_t step = static_cast<int32_t>(is_masked ? kMaskedKeys : kKeyBlock);
+    for (int32_t begin = block.begin; begin < block.end; begin += step) {
+      const int32_t end = std::min(begin + step, block.end);
+      const VectorRange vectors(*ranges_, begin, end);
+      if (!vectors.is_empty()) run_part(block, begin - block.begin, end - begin, vectors);
     }
   }
 
-  /// Probabilities, and the gradients of the scores over scale, of one vector of queries; hidden keys get 0.
-  template <typename Mask>
-  void take_exponentials(int64_t vector, const Mask& mask) {
-    const int64_t column = vector * kLanes, keys = num_keys();
-    const __m512 factor = _mm512_set1_ps(op_.scale * std::numbers::log2e_v<float>);
-    const __m512 lse = _mm512_loadu_ps(lse_ + column), delta = _mm512_loadu_ps(delta_ + column);
-    const auto take_key = [&](int64_t key) {
-      const int64_t at = key * kQueryBlock + column;
-      const __mmask16 seen = mask(key);
-      const __m512 weight =
-          _mm512_maskz_mov_ps(seen, power_of_two(_mm512_fmsub_ps(_mm512_loadu_ps(scores_ + at), factor, lse)));
-      const __m512 dscore = _mm512_maskz_mul_ps(seen, weight, _mm512_sub_ps(_mm512_loadu_ps(dweights_ + at), delta));
-      round_to_bf16(weight, weights_ + at);
-      round_to_bf16(dscore, dscores_ + at);
-      return dscore;
+  /// Keys [first, first + num_keys) of a block; first is even.
+  void run_part(const KeyBlock& block, int64_t first, int64_t num_keys, VectorRange vectors) {
+    const int64_t column = vectors.begin * kLanes, columns = vectors.columns();
+    weigh(block, first, num_keys, vectors);
+    const int64_t row_bytes = kQueryBlock * static_cast<int64_t>(sizeof(uint16_t));
+    const auto add_to_keys = [&](const uint16_t* factors, const uint32_t* rows, float* target) {
+      multiply<TileUpdate::add>({factors + column, row_bytes, kPairBytes}, num_keys, rows + column / 2 * padded_,
+                                padded_, columns / 2, target + first * padded_, padded_, padded_);
     };
-    uint32_t* pairs = dscore_pairs_ + column;
-    for (int64_t key = 0; key < keys; key += 2, pairs += kQueryBlock) {
-      const __m512 first = take_key(key), second = key + 1 < keys ? take_key(key + 1) : _mm512_setzero_ps();
-      _mm512_storeu_si512(pairs, round_to_pairs(first, second));
+    if (op_.dv.is_wanted()) add_to_keys(weights_, dy_rows_, block.dv);
+    if (op_.dk.is_wanted()) add_to_keys(dscores_, query_rows_, block.dk);
+    if (share_ == nullptr) return;
+    multiply<TileUpdate::add>({dscore_pairs_ + column, kPairBytes, kQueryBlock * kPairBytes}, columns,
+                              block.key_rows + first / 2 * padded_, padded_, (num_keys + 1) / 2,
+                              share_ + (row_begin_ + column) * padded_, padded_, padded_);
+  }
+
+  void weigh(const KeyBlock& block, int64_t first, int64_t num_keys, VectorRange vectors) {
+    for (int64_t v = vectors.begin; v < vectors.end;) {
+      const int64_t count = std::min<int64_t>(vectors.end - v, 2);
+      const bool is_whole = ranges_->bounds(v * kLanes, (v + count) * kLanes)
+                                .sees_all(block.begin + first, block.begin + first + num_keys);
+      if (count == 2) {
+        is_whole ? weigh_rows<6, 2, false>(block, first, num_keys, v)
+                 : weigh_rows<6, 2, true>(block, first, num_keys, v);
+      } else {
+        is_whole ? weigh_rows<12, 1, false>(block, first, num_keys, v)
+                 : weigh_rows<12, 1, true>(block, first, num_keys, v);
+      }
+      v += count;
+    }
+  }
+
+  template <int kRows, int kVectors, bool kMasked>
+  void weigh_rows(const KeyBlock& block, int64_t first, int64_t num_keys, int64_t vector) {
+    int64_t key = 0;
+    const auto run = [&]<int kTile>() {
+      for (; key + kTile <= num_keys; key += kTile) {
+        weigh_tile<kTile, kVectors, kMasked>(block, first + key, key, vector);
+      }
+    };
+    run.template operator()<kRows>();
+    run.template operator()<4>();
+    run.template operator()<2>();
+    run.template operator()<1>();
+  }
+
+  /// Probabilities, and the gradients of the scores over scale, of kRows keys (an even number, or the last one) from
+  /// `key` of the block on and kVectors vectors of queries; hidden keys get 0. `row`: where the keys stand in weights_.
+  template <int kRows, int kVectors, bool kMasked>
+  void weigh_tile(const KeyBlock& block, int64_t key, int64_t row, int64_t vector) {
+    const int64_t column = vector * kLanes;
+    __m512 scores[kRows][kVectors], dweights[kRows][kVectors];
+    multiply_both_in_registers(block.keys.from_row(key), query_columns_ + column, scores, block.values.from_row(key),
+                               dy_columns_ + column, dweights, kQueryBlock, num_pairs_);
+    const __m512 factor = _mm512_set1_ps(op_.scale * std::numbers::log2e_v<float>);
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j) {
+      const int64_t at = row * kQueryBlock + column + j * kLanes;
+      const __m512 lse = _mm512_loadu_ps(lse_ + column + j * kLanes);
+      const __m512 delta = _mm512_loadu_ps(delta_ + column + j * kLanes);
+      __m512 weights[kRows + kRows % 2], dscores[kRows + kRows % 2];
+      if constexpr (kRows % 2 == 1) weights[kRows] = dscores[kRows] = _mm512_setzero_ps();
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+        weights[i] = power_of_two(_mm512_fmsub_ps(scores[i][j], factor, lse));
+        dscores[i] = _mm512_mul_ps(weights[i], _mm512_sub_ps(dweights[i][j], delta));
+        if constexpr (kMasked) {
+          const __mmask16 seen = VisibleLanes(*ranges_, vector + j).of(block.begin + static_cast<int32_t>(key) + i);
+          weights[i] = _mm512_maskz_mov_ps(seen, weights[i]);
+          dscores[i] = _mm512_maskz_mov_ps(seen, dscores[i]);
+        }
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; i += 2) {
+        const int64_t upper = at + i * kQueryBlock, lower = upper + kQueryBlock;
+        const __m512i both = round_both(dscores[i], dscores[i + 1]);
+        store_both(round_both(weights[i], weights[i + 1]), weights_ + upper, weights_ + lower);
+        store_both(both, dscores_ + upper, dscores_ + lower);
+        _mm512_storeu_si512(dscore_pairs_ + (row + i) / 2 * kQueryBlock + column + j * kLanes, side_by_side(both));
+      }
     }
   }
 
@@ -194,16 +283,14 @@ class GradientChunkBf16 {
   const int64_t b_, kh_, chunk_, size_, padded_, num_pairs_;
   float* const share_;
   ThreadScratch scratch_;
-  uint32_t *const query_columns_, *const dy_columns_, *const query_rows_, *const dy_rows_, *const key_rows_;
-  uint32_t *const key_copy_, *const value_copy_;
-  float *const dk_, *const dv_, *const scores_, *const dweights_;
+  uint32_t *const query_columns_, *const dy_columns_, *const query_rows_, *const dy_rows_;
   uint16_t *const weights_, *const dscores_;
   uint32_t* const dscore_pairs_;
   float *const lse_, *const delta_;
   const std::vector<BlockRanges> blocks_;
   const BlockRanges* ranges_ = nullptr;
-  PairFactor keys_{}, values_{};
-  int32_t key_begin_ = 0, key_end_ = 0;
+  std::array<KeyBlock, kGroupBlocks> group_;
+  int64_t group_size_ = 0;
   int64_t row_begin_ = 0, row_end_ = 0;
 };
 

@@ -66,6 +66,23 @@ void AttentionSizes::check_documents() const {
   }
 }
 
+RowOffsets::RowOffsets(const AttentionSizes& sizes, int64_t b, int64_t kh, int64_t row_begin, int64_t row_end) {
+  int64_t head = row_begin % sizes.group;
+  int64_t query_at = sizes.query_offset(b, kh, row_begin), lse_at = sizes.lse_offset(b, kh, row_begin);
+  for (int64_t row = row_begin; row < row_end; ++row) {
+    const auto i = static_cast<size_t>(row - row_begin);
+    query[i] = query_at;
+    lse[i] = lse_at;
+    query_at += sizes.head_size;
+    lse_at += sizes.tokens;
+    if (++head == sizes.group) {  // the next token
+      head = 0;
+      query_at += (sizes.heads - sizes.group) * sizes.head_size;
+      lse_at += 1 - sizes.group * sizes.tokens;
+    }
+  }
+}
+
 KeyRange visible_keys(const AttentionSizes& sizes, int64_t b, int64_t token) {
   const int64_t last = (sizes.kv_lengths ? sizes.kv_lengths[b] - sizes.tokens : 0) + token;
   int64_t first = 0;
@@ -79,9 +96,14 @@ BlockRanges::BlockRanges(const AttentionSizes& sizes, int64_t b, int64_t row_beg
   last.fill(kSeesNothing.last_max);
   tiles.fill(kSeesNothing);
   all = kSeesNothing;
+  int64_t token = row_begin / sizes.group, head = row_begin % sizes.group;
   for (int64_t row = row_begin; row < row_end; ++row) {
     const auto i = static_cast<size_t>(row - row_begin);
-    const KeyRange range = visible_keys(sizes, b, row / sizes.group);
+    const KeyRange range = visible_keys(sizes, b, token);
+    if (++head == sizes.group) {
+      head = 0;
+      token += 1;
+    }
     first[i] = range.first;
     last[i] = range.last;
     RangeBounds& tile = tiles[i / kGranule];

@@ -56,6 +56,14 @@ struct AttentionSizes {
   void check_documents() const;
 };
 
+/// query_offset() and lse_offset() of the rows [row_begin, row_end) of (b, kh), at most kQueryBlock of them; one
+/// division for all.
+struct RowOffsets {
+  std::array<int64_t, kQueryBlock> query, lse;
+
+  RowOffsets(const AttentionSizes& sizes, int64_t b, int64_t kh, int64_t row_begin, int64_t row_end);
+};
+
 /// Keys [first, last] that a query sees; a query always sees itself.
 struct KeyRange {
   int32_t first = 0, last = 0;
