@@ -43,9 +43,13 @@ size_t skip_space_right(std::string_view text, size_t position) {
 
 }  // namespace
 
-AddedTokenMatcher::AddedTokenMatcher(std::span<const AddedToken> tokens) : tokens_(tokens) {
+AddedTokenMatcher::AddedTokenMatcher(std::span<const AddedToken> tokens,
+                                     FunctionRef<std::string(std::string_view)> normalize)
+    : tokens_(tokens) {
   for (size_t i = 0; i < tokens.size(); ++i) {
-    (tokens[i].is_normalized ? normalized_ : raw_).add(tokens[i].content, static_cast<int32_t>(i));
+    const bool is_normalized = tokens[i].is_normalized;
+    const std::string content = is_normalized ? normalize(tokens[i].content) : tokens[i].content;
+    if (!content.empty()) (is_normalized ? normalized_ : raw_).add(content, static_cast<int32_t>(i));
     has_ordinary_ = has_ordinary_ || !tokens[i].is_special;
   }
 }
@@ -65,13 +69,16 @@ void AddedTokenMatcher::Trie::add(std::string_view content, int32_t token) {
   token_of_node[static_cast<size_t>(node)] = token;
 }
 
-int32_t AddedTokenMatcher::Trie::longest_match(std::string_view text, size_t position) const {
-  int32_t node = 0, found = -1;
-  for (; position < text.size(); ++position) {
-    const int32_t* child = children.find(node, static_cast<uint8_t>(text[position]));
+AddedTokenMatcher::Match AddedTokenMatcher::Trie::longest_match(std::string_view text, size_t position) const {
+  int32_t node = 0;
+  Match found{-1, 0};
+  for (size_t end = position; end < text.size();) {
+    const int32_t* child = children.find(node, static_cast<uint8_t>(text[end]));
     if (child == nullptr) break;
     node = *child;
-    if (token_of_node[static_cast<size_t>(node)] >= 0) found = token_of_node[static_cast<size_t>(node)];
+    ++end;
+    const int32_t token = token_of_node[static_cast<size_t>(node)];
+    if (token >= 0) found = {token, end - position};
   }
   return found;
 }
@@ -85,17 +92,18 @@ bool AddedTokenMatcher::is_allowed(const AddedToken& token, std::string_view tex
   return !word_before && !word_after;
 }
 
-void AddedTokenMatcher::split_by(const Trie& trie, std::string_view text, bool parse_special,
-                                 std::vector<TextPiece>& pieces) const {
+std::vector<TextPiece> AddedTokenMatcher::split_by(const Trie& trie, std::string_view text, bool parse_special) const {
+  std::vector<TextPiece> pieces;
   size_t done = 0;  // everything before it stands in `pieces`
   for (size_t position = 0; position < text.size();) {
-    const int32_t match = trie.starts[static_cast<uint8_t>(text[position])] ? trie.longest_match(text, position) : -1;
-    if (match < 0) {
+    const Match match =
+        trie.starts[static_cast<uint8_t>(text[position])] ? trie.longest_match(text, position) : Match{-1, 0};
+    if (match.token < 0) {
       ++position;
       continue;
     }
-    const AddedToken& token = tokens_[static_cast<size_t>(match)];
-    size_t begin = position, end = position + token.content.size();
+    const AddedToken& token = tokens_[static_cast<size_t>(match.token)];
+    size_t begin = position, end = position + match.length;
     position = end;
     if (!is_allowed(token, text, begin, end, parse_special)) continue;
     // Two tokens may claim the same white space; the first one has it.
@@ -106,18 +114,6 @@ void AddedTokenMatcher::split_by(const Trie& trie, std::string_view text, bool p
     done = std::max(done, end);
   }
   if (done < text.size()) pieces.push_back({text.substr(done)});
-}
-
-std::vector<TextPiece> AddedTokenMatcher::split(std::string_view text, bool parse_special) const {
-  std::vector<TextPiece> first, pieces;
-  split_by(raw_, text, parse_special, first);
-  for (const TextPiece& piece : first) {
-    if (piece.id >= 0) {
-      pieces.push_back(piece);
-    } else {
-      split_by(normalized_, piece.text, parse_special, pieces);
-    }
-  }
   return pieces;
 }
 

@@ -14,8 +14,8 @@ namespace owlet {
 
 namespace {
 
-// Up to this length a scan over all pairs is faster than a heap.
-constexpr size_t kShortWordBytes = 48;
+// Up to this number a scan over all pairs is faster than a heap.
+constexpr size_t kFewSymbols = 48;
 
 // A number that no other encoder of this process has; never 0.
 uint64_t next_encoder_number() {
@@ -23,22 +23,23 @@ uint64_t next_encoder_number() {
   return ++last;
 }
 
-}  // namespace
-
-BpeEncoder::BpeEncoder(const TokenizerDefinition& definition)
-    : number_(next_encoder_number()), merges_(definition.merges.size()), whole_words_(definition.vocab.size()) {
+WordMap<int32_t> ids_of(const TokenizerDefinition& definition) {
   WordMap<int32_t> ids(definition.vocab.size());
   for (size_t id = 0; id < definition.vocab.size(); ++id) {
     if (!definition.vocab[id].empty()) ids[definition.vocab[id]] = static_cast<int32_t>(id);
   }
-  byte_ids_.resize(256);
-  for (size_t byte = 0; byte < 256; ++byte) {
-    const char bytes[1] = {static_cast<char>(byte)};
-    const int32_t* id = ids.find(spell_bytes({bytes, 1}));
-    check(id != nullptr, ErrorKind::corrupt_file, "the vocabulary has no token for the byte {} (spelled '{}')", byte,
-          spell_bytes({bytes, 1}));
-    byte_ids_[byte] = *id;
-  }
+  return ids;
+}
+
+}  // namespace
+
+BpeEncoder::BpeEncoder(const TokenizerDefinition& definition) : BpeEncoder(definition, ids_of(definition)) {}
+
+BpeEncoder::BpeEncoder(const TokenizerDefinition& definition, const WordMap<int32_t>& ids)
+    : number_(next_encoder_number()),
+      symbols_(definition, ids),
+      merges_(definition.merges.size()),
+      whole_words_(definition.vocab.size()) {
   add_merges(definition, ids);
   add_whole_words(definition);
 }
@@ -52,7 +53,9 @@ void BpeEncoder::add_merges(const TokenizerDefinition& definition, const WordMap
   };
   for (size_t rank = 0; rank < definition.merges.size(); ++rank) {
     const auto [left, right] = definition.merges[rank];
-    const std::string merged = spelling_of(left, rank) + spelling_of(right, rank);
+    const std::string& end = spelling_of(right, rank);
+    const size_t num_dropped = std::min(definition.continuing_prefix.size(), end.size());
+    const std::string merged = spelling_of(left, rank) + end.substr(num_dropped);
     const int32_t* result = ids.find(merged);
     check(result != nullptr, ErrorKind::corrupt_file, "merge {} gives '{}', which is not in the vocabulary", rank,
           merged);
@@ -67,15 +70,17 @@ void BpeEncoder::add_whole_words(const TokenizerDefinition& definition) {
     const auto index = static_cast<size_t>(token.id);
     if (token.is_special && index < is_special.size()) is_special[index] = true;
   }
+  const bool has_affixes = !definition.continuing_prefix.empty() || !definition.word_suffix.empty();
   std::vector<int32_t> merged;
   for (size_t id = 0; id < definition.vocab.size(); ++id) {
     if (definition.vocab[id].empty() || (is_special[id] && definition.ignores_merges)) continue;
-    const std::optional<std::string> bytes = unspell_bytes(definition.vocab[id]);
-    if (!bytes) continue;  // no text is spelled so: the token can only be an added one
+    std::optional<std::string> word = definition.vocab[id];
+    if (definition.is_byte_level) word = unspell_bytes(*word);
+    if (!word) continue;  // no text is spelled so: the token can only be an added one
     merged.clear();
-    if (!definition.ignores_merges) merge_word(*bytes, merged);
+    if (!definition.ignores_merges && !has_affixes) merge_word(*word, merged);
     const bool is_whole = definition.ignores_merges || (merged.size() == 1 && merged[0] == static_cast<int32_t>(id));
-    if (is_whole) whole_words_[*bytes] = static_cast<int32_t>(id);
+    if (is_whole) whole_words_[*word] = static_cast<int32_t>(id);
   }
 }
 
@@ -101,25 +106,25 @@ void BpeEncoder::encode_word(std::string_view word, std::vector<int32_t>& ids) c
   cache.remember(number_, hash, word, std::span(ids).subspan(begin));
 }
 
-void BpeEncoder::encode_bytes(std::string_view bytes, std::vector<int32_t>& ids) const {
-  size_t place = ids.size();
-  ids.resize(place + bytes.size());
-  for (const char byte : bytes) ids[place++] = byte_ids_[static_cast<uint8_t>(byte)];
-}
-
 void BpeEncoder::merge_word(std::string_view word, std::vector<int32_t>& ids) const {
-  if (word.size() <= kShortWordBytes) {
-    merge_short_word(word, ids);
+  if (word.size() <= kFewSymbols && symbols_.are_bytes()) {
+    std::array<int32_t, kFewSymbols> symbols;
+    for (size_t i = 0; i < word.size(); ++i) symbols[i] = symbols_.byte_id(word[i]);
+    const size_t size = merge_few(symbols.data(), word.size());
+    ids.insert(ids.end(), symbols.begin(), symbols.begin() + static_cast<ptrdiff_t>(size));
+    return;
+  }
+  const size_t begin = ids.size();
+  symbols_.append(word, ids);
+  if (ids.size() - begin <= kFewSymbols) {
+    ids.resize(begin + merge_few(ids.data() + begin, ids.size() - begin));
   } else {
-    merge_long_word(word, ids);
+    merge_many(ids, begin);
   }
 }
 
-void BpeEncoder::merge_short_word(std::string_view word, std::vector<int32_t>& ids) const {
-  std::array<int32_t, kShortWordBytes> symbols;
-  std::array<Merge, kShortWordBytes> next_merge;  // of symbols i and i + 1
-  size_t size = word.size();
-  for (size_t i = 0; i < size; ++i) symbols[i] = byte_ids_[static_cast<uint8_t>(word[i])];
+size_t BpeEncoder::merge_few(int32_t* symbols, size_t size) const {
+  std::array<Merge, kFewSymbols> next_merge;  // of symbols i and i + 1
   for (size_t i = 0; i + 1 < size; ++i) next_merge[i] = merge_of(symbols[i], symbols[i + 1]);
   while (size > 1) {
     size_t best = 0;
@@ -128,20 +133,19 @@ void BpeEncoder::merge_short_word(std::string_view word, std::vector<int32_t>& i
     }
     if (next_merge[best].rank == kNoRank) break;
     symbols[best] = next_merge[best].result;
-    std::copy(symbols.begin() + static_cast<ptrdiff_t>(best) + 2, symbols.begin() + static_cast<ptrdiff_t>(size),
-              symbols.begin() + static_cast<ptrdiff_t>(best) + 1);
+    std::copy(symbols + best + 2, symbols + size, symbols + best + 1);
     std::copy(next_merge.begin() + static_cast<ptrdiff_t>(best) + 1,
               next_merge.begin() + static_cast<ptrdiff_t>(size) - 1, next_merge.begin() + static_cast<ptrdiff_t>(best));
     --size;
     if (best > 0) next_merge[best - 1] = merge_of(symbols[best - 1], symbols[best]);
     if (best + 1 < size) next_merge[best] = merge_of(symbols[best], symbols[best + 1]);
   }
-  ids.insert(ids.end(), symbols.begin(), symbols.begin() + static_cast<ptrdiff_t>(size));
+  return size;
 }
 
 // A doubly linked list of symbols and a heap of possible merges; entries of the heap whose symbols have changed since
 // are recognised by their ids and dropped.
-void BpeEncoder::merge_long_word(std::string_view word, std::vector<int32_t>& ids) const {
+void BpeEncoder::merge_many(std::vector<int32_t>& ids, size_t begin) const {
   struct Symbol {
     int32_t id;
     size_t previous, next;
@@ -156,11 +160,12 @@ void BpeEncoder::merge_long_word(std::string_view word, std::vector<int32_t>& id
     }
   };
   constexpr size_t kNone = ~size_t{0};
-  const size_t size = word.size();
+  const size_t size = ids.size() - begin;
   std::vector<Symbol> symbols(size);
   for (size_t i = 0; i < size; ++i) {
-    symbols[i] = {byte_ids_[static_cast<uint8_t>(word[i])], i == 0 ? kNone : i - 1, i + 1 < size ? i + 1 : kNone};
+    symbols[i] = {ids[begin + i], i == 0 ? kNone : i - 1, i + 1 < size ? i + 1 : kNone};
   }
+  ids.resize(begin);
   std::vector<Candidate> candidates;
   const auto candidate_at = [&](size_t place) -> Candidate {
     const int32_t left = symbols[place].id, right = symbols[symbols[place].next].id;

@@ -1,29 +1,10 @@
 // The GPT-2 splitter as a scanner: one pass, each character looked at a bounded number of times.
-#include <algorithm>
-#include <array>
-
-#include "text/char_class.hpp"
 #include "text/pre_tokenizer.hpp"
+#include "text/splitter_classes.hpp"
 
 namespace owlet {
 
 namespace {
-
-constexpr std::array<CharClass, 128> make_ascii_classes() {
-  std::array<CharClass, 128> classes{};
-  for (size_t c = 0; c < 128; ++c) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const bool is_number = c >= '0' && c <= '9';
-    const bool is_space = c == ' ' || (c >= 0x09 && c <= 0x0D);
-    classes[c] = is_letter   ? CharClass::letter
-                 : is_number ? CharClass::number
-                 : is_space  ? CharClass::space
-                             : CharClass::other;
-  }
-  return classes;
-}
-
-constexpr auto kAsciiClasses = make_ascii_classes();
 
 class Gpt2Scanner {
  public:
@@ -36,27 +17,12 @@ class Gpt2Scanner {
       if (const size_t length = contraction_length(begin)) return begin + length;
     }
     const size_t core = first == ' ' && begin + 1 < text_.size() ? begin + 1 : begin;
-    const ClassifiedChar c = classify(core);
+    const ClassifiedChar c = classify_fast(text_, core);
     if (c.char_class == CharClass::space) return white_space_end(begin);
-    return run_end(core + c.num_bytes, c.char_class);
+    return run_end(text_, core + c.num_bytes, c.char_class);
   }
 
  private:
-  ClassifiedChar classify(size_t position) const {
-    const auto byte = static_cast<uint8_t>(text_[position]);
-    return byte < 128 ? ClassifiedChar{kAsciiClasses[byte], 1} : classify_char(text_, position);
-  }
-
-  // The end of the longest run of one class that begins at `position`.
-  size_t run_end(size_t position, CharClass wanted) const {
-    while (position < text_.size()) {
-      const ClassifiedChar c = classify(position);
-      if (c.char_class != wanted) break;
-      position += c.num_bytes;
-    }
-    return position;
-  }
-
   // 2 or 3 where '(?:[sdmt]|ll|ve|re) matches at `position`, otherwise 0.
   size_t contraction_length(size_t position) const {
     const std::string_view rest = text_.substr(position + 1, 2);
@@ -70,7 +36,7 @@ class Gpt2Scanner {
   size_t white_space_end(size_t begin) const {
     size_t end = begin, last = begin;
     while (end < text_.size()) {
-      const ClassifiedChar c = classify(end);
+      const ClassifiedChar c = classify_fast(text_, end);
       if (c.char_class != CharClass::space) return last > begin ? last : end;
       last = end;
       end += c.num_bytes;
@@ -83,7 +49,7 @@ class Gpt2Scanner {
 
 class Gpt2PreTokenizer final : public PreTokenizer {
  public:
-  void split(std::string_view text, const WordSink& sink) const override {
+  void split(std::string_view text, WordSink sink) const override {
     const Gpt2Scanner scanner(text);
     for (size_t begin = 0; begin < text.size();) {
       const size_t end = scanner.word_end(begin);
@@ -96,19 +62,7 @@ class Gpt2PreTokenizer final : public PreTokenizer {
   // whether white space goes on, and it never looks back. (After white space a cut would not do: the run before it
   // would become the end of a text and be taken whole.)
   size_t safe_cut(std::string_view text, size_t from) const override {
-    for (size_t place = std::max<size_t>(from, 1); place < text.size(); ++place) {
-      const auto next = static_cast<uint8_t>(text[place]);
-      if (next < 128 && kAsciiClasses[next] == CharClass::space && !ends_with_space(text.substr(0, place)))
-        return place;
-    }
-    return text.size();
-  }
-
- private:
-  static bool ends_with_space(std::string_view text) {
-    size_t begin = text.size() - 1;
-    while (begin > 0 && text.size() - begin < 4 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) --begin;
-    return classify_char(text, begin).char_class == CharClass::space;
+    return find_space_after_word(text, from, [](char) { return true; });
   }
 };
 

@@ -9,14 +9,15 @@
 #include "text/added_tokens.hpp"
 #include "text/bpe_encoder.hpp"
 #include "text/byte_alphabet.hpp"
-#include "text/pre_tokenizer.hpp"
+#include "text/decoder.hpp"
+#include "text/json_section.hpp"
+#include "text/normalizer.hpp"
+#include "text/pre_tokenizer_json.hpp"
+#include "text/utf8.hpp"
 
 namespace owlet {
 
 namespace {
-
-// The largest id accepted; ids come from files, and tables are sized by them.
-constexpr int32_t kMaxTokenId = (1 << 22) - 1;
 
 int32_t checked_vocab_size(const TokenizerDefinition& definition) {
   check(definition.vocab.size() <= size_t{kMaxTokenId} + 1, ErrorKind::corrupt_file,
@@ -54,31 +55,60 @@ class Fingerprint {
   uint64_t hash_ = 0xCBF29CE484222325u;
 };
 
+constexpr const char* kSource = "the tokenizer";
+constexpr const char* kByteLevelJson = R"({"type": "ByteLevel"})";
+
+// A section that a definition holds as JSON; empty is null.
+Json section(const std::string& text) { return text.empty() ? Json() : parse_json(text, kSource); }
+
+std::unique_ptr<PreTokenizer> make_splitter(const TokenizerDefinition& definition) {
+  if (definition.splitter != kCustomSplitter) return make_pre_tokenizer(definition.splitter);
+  return make_pre_tokenizer_from_json(section(definition.pre_tokenizer), kSource, "pre_tokenizer");
+}
+
 }  // namespace
 
 struct Tokenizer::State {
   explicit State(TokenizerDefinition given)
       : definition(std::move(given)),
         vocab_size(checked_vocab_size(definition)),
-        splitter(make_pre_tokenizer(definition.splitter)),
+        normalizer(make_normalizer(section(definition.normalizer), kSource, "normalizer")),
+        splitter(make_splitter(definition)),
         encoder(definition),
-        matcher(definition.added_tokens) {
+        decoder(section(definition.decoder.empty() ? kByteLevelJson : definition.decoder), kSource, "decoder"),
+        frame(parse_post_processor(section(definition.post_processor), kSource, "post_processor")),
+        matcher(definition.added_tokens, [this](std::string_view text) { return normalized(text); }),
+        needs_valid_utf8(!definition.is_byte_level || normalizer != nullptr || encoder.needs_valid_utf8()) {
     set_token_bytes();
+    set_spellings();
     set_end_of_text();
     set_fingerprint();
   }
 
   void set_token_bytes();
+  void set_spellings();
   void set_end_of_text();
   void set_fingerprint();
-  void encode_plain(std::string_view text, std::vector<int32_t>& ids) const;
+  void add_options(Fingerprint& hash) const;
+  std::string normalized(std::string_view text) const {
+    return normalizer ? normalizer->normalize(text) : std::string(text);
+  }
+  void encode(std::string_view text, bool parse_special, std::vector<int32_t>& ids) const;
+  void encode_piece(std::string_view text, bool parse_special, bool is_at_start, std::vector<int32_t>& ids) const;
+  void encode_plain(std::string_view text, bool is_at_start, std::vector<int32_t>& ids) const;
+  std::string decode_whole(std::span<const int32_t> ids, bool skip_special) const;
 
   TokenizerDefinition definition;
   int32_t vocab_size;
+  std::unique_ptr<Normalizer> normalizer;  // may be null
   std::unique_ptr<PreTokenizer> splitter;
   BpeEncoder encoder;
+  Decoder decoder;
+  TokenFrame frame;
   AddedTokenMatcher matcher;
+  bool needs_valid_utf8;
   std::vector<std::string> token_bytes;  // by id; for special tokens the content
+  std::vector<std::string> spellings;    // by id, for decoders that see the whole text
   std::vector<bool> is_special;          // by id
   std::optional<int32_t> end_of_text_id;
   uint64_t fingerprint = 0;
@@ -89,12 +119,21 @@ void Tokenizer::State::set_token_bytes() {
   is_special.resize(static_cast<size_t>(vocab_size));
   for (size_t id = 0; id < definition.vocab.size(); ++id) {
     const std::string& spelled = definition.vocab[id];
-    token_bytes[id] = unspell_bytes(spelled).value_or(spelled);
+    token_bytes[id] = decoder.decode_one(spelled);
   }
   for (const AddedToken& token : definition.added_tokens) {
-    token_bytes[static_cast<size_t>(token.id)] = token.content;
+    // Added tokens are not spelled in the alphabet; what else a decoder changes, it changes in them too.
+    token_bytes[static_cast<size_t>(token.id)] =
+        definition.decoder.empty() ? token.content : decoder.decode_one(token.content);
     is_special[static_cast<size_t>(token.id)] = token.is_special;
   }
+}
+
+void Tokenizer::State::set_spellings() {
+  if (decoder.is_context_free()) return;
+  spellings = definition.vocab;
+  spellings.resize(static_cast<size_t>(vocab_size));
+  for (const AddedToken& token : definition.added_tokens) spellings[static_cast<size_t>(token.id)] = token.content;
 }
 
 void Tokenizer::State::set_end_of_text() {
@@ -126,15 +165,74 @@ void Tokenizer::State::set_fingerprint() {
   for (const auto& [left, right] : definition.merges) {
     hash.add(uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right));
   }
+  add_options(hash);
   fingerprint = hash.value();
 }
 
-void Tokenizer::State::encode_plain(std::string_view text, std::vector<int32_t>& ids) const {
-  if (definition.merges.empty() && !definition.ignores_merges) {
-    encoder.encode_bytes(text, ids);  // words make no difference
-    return;
+// What tokenizers did not have when the first data was written counts only where it is set.
+void Tokenizer::State::add_options(Fingerprint& hash) const {
+  const TokenizerDefinition plain;
+  const auto add_flag = [&hash](std::string_view name, bool is_set) {
+    if (is_set) hash.add(name);
+  };
+  const auto add_text = [&hash](std::string_view name, const std::string& text) {
+    if (text.empty()) return;
+    hash.add(name);
+    hash.add(text);
+  };
+  add_flag("characters", definition.is_byte_level != plain.is_byte_level);
+  add_flag("fuse_unk", definition.fuses_unknown);
+  add_flag("byte_fallback", definition.falls_back_to_bytes);
+  add_text("unk_token", definition.unknown_token);
+  add_text("continuing_subword_prefix", definition.continuing_prefix);
+  add_text("end_of_word_suffix", definition.word_suffix);
+  add_text("normalizer", definition.normalizer);
+  add_text("pre_tokenizer", definition.pre_tokenizer);
+}
+
+void Tokenizer::State::encode(std::string_view text, bool parse_special, std::vector<int32_t>& ids) const {
+  if (needs_valid_utf8 && !is_valid_utf8(text)) return encode(replace_invalid_utf8(text), parse_special, ids);
+  if (!matcher.can_match(parse_special)) {
+    if (normalizer) return encode_plain(normalizer->normalize(text), true, ids);
+    return encode_plain(text, true, ids);
   }
-  splitter->split(text, [this, &ids](std::string_view word) { encoder.encode_word(word, ids); });
+  for (const TextPiece& piece : matcher.split_raw(text, parse_special)) {
+    if (piece.id >= 0) {
+      ids.push_back(piece.id);
+    } else {
+      encode_piece(piece.text, parse_special, piece.text.data() == text.data(), ids);
+    }
+  }
+}
+
+void Tokenizer::State::encode_piece(std::string_view text, bool parse_special, bool is_at_start,
+                                    std::vector<int32_t>& ids) const {
+  std::string normal;
+  if (normalizer) text = normal = normalizer->normalize(text);
+  for (const TextPiece& piece : matcher.split_normalized(text, parse_special)) {
+    if (piece.id >= 0) {
+      ids.push_back(piece.id);
+    } else {
+      encode_plain(piece.text, is_at_start && piece.text.data() == text.data(), ids);
+    }
+  }
+}
+
+void Tokenizer::State::encode_plain(std::string_view text, bool is_at_start, std::vector<int32_t>& ids) const {
+  const bool words_matter =
+      !definition.merges.empty() || definition.ignores_merges || definition.splitter == kCustomSplitter;
+  if (!words_matter) return encoder.encode_symbols(text, ids);
+  splitter->split_part(text, is_at_start, [this, &ids](std::string_view word) { encoder.encode_word(word, ids); });
+}
+
+std::string Tokenizer::State::decode_whole(std::span<const int32_t> ids, bool skip_special) const {
+  std::vector<std::string> tokens;
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= vocab_size) continue;
+    const auto index = static_cast<size_t>(id);
+    if (!spellings[index].empty() && !(skip_special && is_special[index])) tokens.push_back(spellings[index]);
+  }
+  return decoder.decode(std::move(tokens));
 }
 
 Tokenizer::Tokenizer(TokenizerDefinition definition) : state_(std::make_shared<const State>(std::move(definition))) {}
@@ -147,20 +245,11 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, bool parse_special
 }
 
 void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, bool parse_special) const {
-  if (!state_->matcher.can_match(parse_special)) {
-    state_->encode_plain(text, ids);
-    return;
-  }
-  for (const TextPiece& piece : state_->matcher.split(text, parse_special)) {
-    if (piece.id >= 0) {
-      ids.push_back(piece.id);
-    } else {
-      state_->encode_plain(piece.text, ids);
-    }
-  }
+  state_->encode(text, parse_special, ids);
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
+  if (!state_->decoder.is_context_free()) return state_->decode_whole(ids, skip_special);
   std::string text;
   text.reserve(ids.size() * 4);
   for (const int32_t id : ids) {
@@ -202,6 +291,8 @@ std::optional<int32_t> Tokenizer::added_token_id(std::string_view content) const
   }
   return std::nullopt;
 }
+
+const TokenFrame& Tokenizer::frame() const { return state_->frame; }
 
 std::span<const AddedToken> Tokenizer::added_tokens() const { return state_->definition.added_tokens; }
 

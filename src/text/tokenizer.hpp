@@ -19,23 +19,27 @@
 #include <string_view>
 #include <vector>
 
+#include "text/post_processor.hpp"
 #include "text/tokenizer_definition.hpp"
 
 namespace owlet {
 
-/// A byte-level BPE tokenizer. Cheap to copy (copies share one immutable state); all methods are const and may be
-/// called from several threads at once. Encoding is lossless: decode(encode(text)) == text for any bytes, valid UTF-8
-/// or not (added tokens that strip white space apart).
+/// A BPE tokenizer. Cheap to copy (copies share one immutable state); all methods are const and may be called from
+/// several threads at once. Encoding with a byte-level tokenizer is lossless: decode(encode(text)) == text for any
+/// bytes, valid UTF-8 or not, unless the tokenizer itself changes text (added tokens that strip white space,
+/// normalizers, splitters that remove or add something).
 class Tokenizer {
  public:
   /// Throws Error corrupt_file where the definition is inconsistent (a byte without a token, a merge of unknown ids or
   /// whose result is no token, two added tokens with one id) and unsupported for an unknown splitter.
   explicit Tokenizer(TokenizerDefinition definition);
 
-  /// Ids of `text`. Text that looks like a special token stays plain text unless `parse_special` is set; added tokens
-  /// that are not special are always matched. The empty text gives no ids. Adds no begin or end token.
+  /// Ids of `text`. Invalid UTF-8 is U+FFFD for tokenizers that are not byte-level or normalise. Text that looks like a
+  /// special token stays plain text unless `parse_special` is set; added tokens that are not special are always
+  /// matched. The empty text gives no ids. Adds no begin or end token.
   std::vector<int32_t> encode(std::string_view text, bool parse_special = false) const;
-  /// As encode(), appending to `ids`.
+  /// As encode(), appending to `ids`. Throws Error unsupported where an expression of the tokenizer backtracks without
+  /// bound on the text.
   void encode_append(std::string_view text, std::vector<int32_t>& ids, bool parse_special = false) const;
 
   /// The bytes of `ids`, joined. Special tokens are left out, or written as their content with `skip_special` false.
@@ -57,6 +61,8 @@ class Tokenizer {
   /// The id of a special or added token by its content.
   std::optional<int32_t> added_token_id(std::string_view content) const;
   std::span<const AddedToken> added_tokens() const;
+  /// The tokens that the tokenizer wants around a text, such as begin-of-sequence; encode() never adds them.
+  const TokenFrame& frame() const;
 
   /// Short name for people: "bytes", or "bpe-50257".
   std::string name() const;

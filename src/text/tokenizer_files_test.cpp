@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/temporary_folder.hpp"
-#include "text/byte_alphabet.hpp"
+#include "text/pre_tokenizer.hpp"
 #include "text/tokenizer.hpp"
 
 namespace owlet {
@@ -91,39 +91,45 @@ TEST(TokenizerFiles, HolesInTheVocabularyCount) {  // case A21
 
 TEST(TokenizerFiles, RefusesWhatItDoesNotDo) {
   EXPECT_EQ(refusal(byte_document()), "");
-  EXPECT_EQ(refusal(changed("/normalizer", {{"type", "NFC"}})),
-            R"(unsupported: test.json: normalizer is {"type":"NFC"}, which is not supported)");
-  EXPECT_EQ(refusal(changed("/model/dropout", 0.1)),
-            "unsupported: test.json: model.dropout is 0.1, which is not supported");
-  EXPECT_EQ(refusal(changed("/model/type", "Unigram")),
-            R"(unsupported: test.json: model.type is "Unigram", which is not supported)");
-  EXPECT_EQ(refusal(changed("/pre_tokenizer/add_prefix_space", true)),
-            "unsupported: test.json: pre_tokenizer.add_prefix_space is true, which is not supported");
-  for (const auto& [pointer, value] : std::vector<std::pair<std::string, Json>>{
-           {"/pre_tokenizer/use_regex", false},
-           {"/pre_tokenizer", nullptr},
-           {"/pre_tokenizer", {{"type", "Whitespace"}}},
-           {"/pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", Json::array()}}},
-           {"/post_processor", {{"type", "TemplateProcessing"}}},
-           {"/decoder", {{"type", "Metaspace"}}},
-           {"/model/byte_fallback", true},
-           {"/model/continuing_subword_prefix", "##"},
-           {"/model/end_of_word_suffix", "</w>"}}) {
-    EXPECT_EQ(refusal(changed(pointer, value)).substr(0, 24), "unsupported: test.json: ") << pointer;
-  }
+  const auto is_refused = [](const std::string& pointer, const Json& value, const std::string& message) {
+    EXPECT_EQ(refusal(changed(pointer, value)), "unsupported: test.json: " + message +
+                                                    (message.ends_with("supported") ? "" : ", which is not supported"));
+  };
+  is_refused("/normalizer", {{"type", "Precompiled"}}, R"(normalizer.type is "Precompiled")");
+  is_refused("/normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "BertNormalizer"}}}}},
+             R"(normalizer.normalizers[0].type is "BertNormalizer")");
+  is_refused("/model/dropout", 0.1, "model.dropout is 0.1");
+  is_refused("/model/type", "Unigram", R"(model.type is "Unigram")");
+  is_refused("/pre_tokenizer", {{"type", "UnicodeScripts"}}, R"(pre_tokenizer.type is "UnicodeScripts")");
+  is_refused("/pre_tokenizer", {{"type", "Punctuation"}, {"behavior", "Merged"}},
+             R"(pre_tokenizer.behavior is "Merged")");
+  is_refused("/pre_tokenizer", {{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "often"}},
+             R"(pre_tokenizer.prepend_scheme is "often")");
+  is_refused("/pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", "a(?i)b"}}}, {"behavior", "Isolated"}},
+             "pre_tokenizer.pattern: the expression a(?i)b has '(?i)' at place 1, which is not supported");
+  const Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  is_refused("/pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {byte_level, byte_level}}},
+             R"(pre_tokenizer.pretokenizers[1].type is "ByteLevel")");
+  is_refused("/decoder", {{"type", "WordPiece"}}, R"(decoder.type is "WordPiece")");
+  is_refused("/post_processor", {{"type", "Other"}}, R"(post_processor.type is "Other")");
 }
 
-TEST(TokenizerFiles, ReadsASplitWithAKnownExpression) {  // case A12
+TEST(TokenizerFiles, KnowsSplittersByTheirExpression) {
   const Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
-  const auto sequence = [&](const std::string& regex, const std::string& behavior) {
+  const auto splitter_of = [&](std::string_view regex, const std::string& behavior) {
     const Json split = {{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", behavior}, {"invert", false}};
-    return Json{{"type", "Sequence"}, {"pretokenizers", Json::array({split, byte_level})}};
+    return parse(changed("/pre_tokenizer",
+                         Json{{"type", "Sequence"}, {"pretokenizers", Json::array({split, byte_level})}}))
+        .splitter;
   };
-  const std::string gpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-  EXPECT_EQ(parse(changed("/pre_tokenizer", sequence(gpt2, "Isolated"))).splitter, "gpt2");
-  EXPECT_NE(refusal(changed("/pre_tokenizer", sequence(gpt2, "Removed"))).find("behavior is \"Removed\""),
-            std::string::npos);
-  EXPECT_NE(refusal(changed("/pre_tokenizer", sequence("\\d", "Isolated"))).find("pattern is"), std::string::npos);
+  for (const std::string& name : pre_tokenizer_names()) {
+    EXPECT_EQ(splitter_of(regex_of_pre_tokenizer(name), "Isolated"), name);
+    EXPECT_EQ(splitter_of(regex_of_pre_tokenizer(name), "Removed"), kCustomSplitter);
+    TokenizerDefinition definition = byte_tokenizer().definition();
+    definition.splitter = name;
+    EXPECT_EQ(parse_tokenizer_json(format_tokenizer_json(definition), "written").splitter, name);
+  }
+  EXPECT_EQ(splitter_of("\\d", "Isolated"), kCustomSplitter);
 }
 
 TEST(TokenizerFiles, RefusesDamagedFiles) {

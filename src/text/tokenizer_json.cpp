@@ -3,84 +3,21 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "base/error.hpp"
-#include "base/json.hpp"
-#include "text/pre_tokenizer.hpp"
+#include "text/decoder.hpp"
+#include "text/json_section.hpp"
+#include "text/normalizer.hpp"
+#include "text/post_processor.hpp"
+#include "text/pre_tokenizer_json.hpp"
 #include "text/tokenizer_files.hpp"
 
 namespace owlet {
 
 namespace {
 
-constexpr int64_t kMaxTokenId = (1 << 22) - 1;
-
-// One JSON object of the file with its name in it, for messages such as "a/tokenizer.json: model.dropout is 0.1".
-class Section {
- public:
-  Section(const Json& json, std::string source, std::string name)
-      : json_(json), source_(std::move(source)), name_(std::move(name)) {
-    check(json.is_object(), ErrorKind::corrupt_file, "{}: {} is of type {}, expected an object", source_,
-          name_.empty() ? "the document" : name_, json.type_name());
-  }
-
-  std::string path_of(const std::string& key) const { return name_.empty() ? key : name_ + "." + key; }
-  const std::string& source() const { return source_; }
-
-  /// The member, or null where it is missing.
-  const Json& operator[](const std::string& key) const {
-    static const Json null;
-    const auto found = json_.find(key);
-    return found == json_.end() ? null : *found;
-  }
-
-  bool flag(const std::string& key, bool fallback) const {
-    const Json& value = (*this)[key];
-    if (value.is_null()) return fallback;
-    check(value.is_boolean(), ErrorKind::corrupt_file, "{}: {} is of type {}, expected true or false", source_,
-          path_of(key), value.type_name());
-    return value.get<bool>();
-  }
-
-  std::string text(const std::string& key) const {
-    const Json& value = (*this)[key];
-    check(value.is_string(), ErrorKind::corrupt_file, "{}: {} is of type {}, expected a string", source_, path_of(key),
-          value.type_name());
-    return value.get<std::string>();
-  }
-
-  int32_t token_id(const std::string& key) const {
-    const Json& value = (*this)[key];
-    const bool is_id = value.is_number_integer() && value >= 0 && value <= kMaxTokenId;
-    check(is_id, ErrorKind::corrupt_file, "{}: {} is {}, expected an id from 0 to {}", source_, path_of(key),
-          value.dump(), kMaxTokenId);
-    return value.get<int32_t>();
-  }
-
-  [[noreturn]] void refuse(const std::string& key) const {
-    std::string value = dump_json((*this)[key]);
-    if (value.size() > 200) value = value.substr(0, 200) + "…";
-    fail(ErrorKind::unsupported, "{}: {} is {}, which is not supported", source_, path_of(key), value);
-  }
-  /// Refuses every value but null, and those for which `is_harmless` holds.
-  template <typename IsHarmless>
-  void refuse_unless(const std::string& key, IsHarmless&& is_harmless) const {
-    const Json& value = (*this)[key];
-    if (!value.is_null() && !is_harmless(value)) refuse(key);
-  }
-
- private:
-  const Json& json_;
-  std::string source_, name_;
-};
-
-bool is_of_type(const Json& value, std::string_view type) {
-  return value.is_object() && value.contains("type") && value["type"] == type;
-}
-
 std::vector<std::string> parse_vocab(const Json& json, const std::string& source, const std::string& name) {
   check(json.is_object(), ErrorKind::corrupt_file, "{}: {} is of type {}, expected an object", source, name,
         json.type_name());
-  const Section section(json, source, name);
+  const JsonSection section(json, source, name);
   std::vector<std::string> vocab;
   for (const auto& [token, unused] : json.items()) {
     const auto id = static_cast<size_t>(section.token_id(token));
@@ -96,7 +33,9 @@ std::vector<std::string> parse_vocab(const Json& json, const std::string& source
 // Looks up the two halves of merges by their spelling.
 class MergeParser {
  public:
-  MergeParser(const std::vector<std::string>& vocab, std::string source) : source_(std::move(source)) {
+  MergeParser(const TokenizerDefinition& definition, std::string source)
+      : source_(std::move(source)), prefix_bytes_(definition.continuing_prefix.size()) {
+    const std::vector<std::string>& vocab = definition.vocab;
     for (size_t id = 0; id < vocab.size(); ++id) {
       if (!vocab[id].empty()) ids_.emplace(vocab[id], static_cast<int32_t>(id));
     }
@@ -112,7 +51,7 @@ class MergeParser {
     const size_t num_spaces = static_cast<size_t>(std::count(text.begin(), text.end(), ' '));
     for (size_t at = text.find(' '); at != std::string_view::npos; at = text.find(' ', at + 1)) {
       const std::string_view left = text.substr(0, at), right = text.substr(at + 1);
-      const bool fits = num_spaces == 1 || (find(left) && find(right) && find(std::string(left) + std::string(right)));
+      const bool fits = num_spaces == 1 || (find(left) && find(right) && find(merged(left, right)));
       if (fits) {
         cut = at;
         ++num_cuts;
@@ -125,6 +64,9 @@ class MergeParser {
   }
 
  private:
+  std::string merged(std::string_view left, std::string_view right) const {
+    return std::string(left) + std::string(right.substr(std::min(prefix_bytes_, right.size())));
+  }
   const int32_t* find(std::string_view token) const {
     const auto found = ids_.find(std::string(token));
     return found == ids_.end() ? nullptr : &found->second;
@@ -137,14 +79,15 @@ class MergeParser {
   }
 
   std::string source_;
+  size_t prefix_bytes_;
   std::unordered_map<std::string, int32_t> ids_;
 };
 
-std::vector<std::pair<int32_t, int32_t>> parse_merges(const Section& model, const std::vector<std::string>& vocab) {
+std::vector<std::pair<int32_t, int32_t>> parse_merges(const JsonSection& model, const TokenizerDefinition& definition) {
   const Json& list = model["merges"];
   check(list.is_array(), ErrorKind::corrupt_file, "{}: model.merges is of type {}, expected an array", model.source(),
         list.type_name());
-  const MergeParser parser(vocab, model.source());
+  const MergeParser parser(definition, model.source());
   std::vector<std::pair<int32_t, int32_t>> merges;
   merges.reserve(list.size());
   for (const Json& merge : list) {
@@ -162,64 +105,48 @@ std::vector<std::pair<int32_t, int32_t>> parse_merges(const Section& model, cons
   return merges;
 }
 
-void parse_model(const Section& model, TokenizerDefinition& definition) {
-  const auto is_empty_text = [](const Json& value) { return value.is_string() && value.get<std::string>().empty(); };
-  model.refuse_unless("type", [](const Json& value) { return value == "BPE"; });
+void parse_model(const JsonSection& model, TokenizerDefinition& definition) {
   model.refuse_unless("dropout", [](const Json& value) { return value == 0.0; });
-  model.refuse_unless("continuing_subword_prefix", is_empty_text);
-  model.refuse_unless("end_of_word_suffix", is_empty_text);
-  if (model.flag("byte_fallback", false)) model.refuse("byte_fallback");
+  definition.continuing_prefix = model.text_or_empty("continuing_subword_prefix");
+  definition.word_suffix = model.text_or_empty("end_of_word_suffix");
+  definition.unknown_token = model.text_or_empty("unk_token");
+  definition.fuses_unknown = model.flag("fuse_unk", false);
+  definition.falls_back_to_bytes = model.flag("byte_fallback", false);
   definition.ignores_merges = model.flag("ignore_merges", false);
   definition.vocab = parse_vocab(model["vocab"], model.source(), "model.vocab");
-  definition.merges = parse_merges(model, definition.vocab);
+  definition.merges = parse_merges(model, definition);
 }
 
-void require_byte_level(const Json& json, const std::string& source, const std::string& name, bool uses_regex) {
-  const Section section(json, source, name);
-  if (!is_of_type(json, "ByteLevel")) section.refuse("type");
-  if (section.flag("add_prefix_space", true)) {  // true is the default of the format
-    fail(ErrorKind::unsupported, "{}: {} is true, which is not supported", source, section.path_of("add_prefix_space"));
-  }
-  if (section.flag("use_regex", true) != uses_regex) {
-    fail(ErrorKind::unsupported, "{}: {} is {}, only {} is supported here", source, section.path_of("use_regex"),
-         !uses_regex, uses_regex);
-  }
-}
-
-std::string parse_split(const Section& split) {
-  split.refuse_unless("behavior", [](const Json& value) { return value == "Isolated"; });
-  if (split.flag("invert", false)) split.refuse("invert");
-  const Json& pattern = split["pattern"];
-  if (!pattern.is_object() || !pattern.contains("Regex") || !pattern["Regex"].is_string()) split.refuse("pattern");
-  const std::string_view name = pre_tokenizer_for_regex(pattern["Regex"].get_ref<const std::string&>());
-  if (name.empty()) split.refuse("pattern");
-  return std::string(name);
-}
-
-// The splitter's name for the pre_tokenizer section.
-std::string parse_pre_tokenizer(const Section& document) {
-  const std::string& source = document.source();
+// The splitter by its name where it has one, otherwise the section as it stands.
+void parse_pre_tokenizer(const JsonSection& document, TokenizerDefinition& definition) {
   const Json& json = document["pre_tokenizer"];
-  if (is_of_type(json, "ByteLevel")) {
-    require_byte_level(json, source, "pre_tokenizer", true);
-    return "gpt2";
+  definition.is_byte_level = has_byte_level(json);
+  const std::string_view name = named_pre_tokenizer_of(json);
+  if (!name.empty()) {
+    definition.splitter = name;
+    return;
   }
-  if (!is_of_type(json, "Sequence")) document.refuse("pre_tokenizer");
-  const Json& steps = Section(json, source, "pre_tokenizer")["pretokenizers"];
-  const bool is_split_then_bytes = steps.is_array() && steps.size() == 2 && is_of_type(steps[0], "Split");
-  if (!is_split_then_bytes) document.refuse("pre_tokenizer");
-  require_byte_level(steps[1], source, "pre_tokenizer.pretokenizers[1]", false);
-  return parse_split(Section(steps[0], source, "pre_tokenizer.pretokenizers[0]"));
+  make_pre_tokenizer_from_json(json, document.source(), "pre_tokenizer");
+  definition.splitter = kCustomSplitter;
+  definition.pre_tokenizer = dump_json(json);
 }
 
-std::vector<AddedToken> parse_added_tokens(const Section& document) {
+void parse_decoder(const JsonSection& document, TokenizerDefinition& definition) {
+  const Json& json = document["decoder"];
+  const bool is_byte_level = is_of_type(json, "ByteLevel") || (json.is_null() && definition.is_byte_level);
+  if (is_byte_level) return;
+  Decoder(json, document.source(), "decoder");
+  definition.decoder = dump_json(json);
+}
+
+std::vector<AddedToken> parse_added_tokens(const JsonSection& document) {
   const Json& list = document["added_tokens"];
   if (list.is_null()) return {};
   check(list.is_array(), ErrorKind::corrupt_file, "{}: added_tokens is of type {}, expected an array",
         document.source(), list.type_name());
   std::vector<AddedToken> tokens;
   for (const Json& json : list) {
-    const Section entry(json, document.source(), fmt::format("added_tokens[{}]", tokens.size()));
+    const JsonSection entry(json, document.source(), fmt::format("added_tokens[{}]", tokens.size()));
     tokens.push_back({.content = entry.text("content"),
                       .id = entry.token_id("id"),
                       .is_special = entry.flag("special", false),
@@ -263,13 +190,14 @@ OrderedJson model_json(const TokenizerDefinition& definition) {
       merges.push_back(spelling(left) + " " + spelling(right));
     }
   }
+  const auto text_or_null = [](const std::string& value) { return value.empty() ? OrderedJson() : OrderedJson(value); };
   return {{"type", "BPE"},
           {"dropout", nullptr},
-          {"unk_token", nullptr},
-          {"continuing_subword_prefix", nullptr},
-          {"end_of_word_suffix", nullptr},
-          {"fuse_unk", false},
-          {"byte_fallback", false},
+          {"unk_token", text_or_null(definition.unknown_token)},
+          {"continuing_subword_prefix", text_or_null(definition.continuing_prefix)},
+          {"end_of_word_suffix", text_or_null(definition.word_suffix)},
+          {"fuse_unk", definition.fuses_unknown},
+          {"byte_fallback", definition.falls_back_to_bytes},
           {"ignore_merges", definition.ignores_merges},
           {"vocab", std::move(vocab)},
           {"merges", std::move(merges)}};
@@ -279,14 +207,16 @@ OrderedJson model_json(const TokenizerDefinition& definition) {
 
 TokenizerDefinition parse_tokenizer_json(std::string_view text, const std::string& source) {
   const Json json = parse_json(text, source);
-  const Section document(json, source, "");
-  const auto is_byte_level = [](const Json& value) { return is_of_type(value, "ByteLevel"); };
-  document.refuse_unless("normalizer", [](const Json&) { return false; });
-  document.refuse_unless("post_processor", is_byte_level);
-  document.refuse_unless("decoder", is_byte_level);
+  const JsonSection document(json, source, "");
+  document.section("model").refuse_unless("type", [](const Json& value) { return value == "BPE"; });
   TokenizerDefinition definition;
-  definition.splitter = parse_pre_tokenizer(document);
-  parse_model(Section(document["model"], source, "model"), definition);
+  if (make_normalizer(document["normalizer"], source, "normalizer"))
+    definition.normalizer = dump_json(document["normalizer"]);
+  parse_pre_tokenizer(document, definition);
+  parse_decoder(document, definition);
+  const TokenFrame frame = parse_post_processor(document["post_processor"], source, "post_processor");
+  if (!frame.before.empty() || !frame.after.empty()) definition.post_processor = dump_json(document["post_processor"]);
+  parse_model(document.section("model"), definition);
   definition.added_tokens = parse_added_tokens(document);
   return definition;
 }
@@ -294,7 +224,7 @@ TokenizerDefinition parse_tokenizer_json(std::string_view text, const std::strin
 TokenizerDefinition parse_gpt2_files(std::string_view vocab_json, std::string_view merges, const std::string& source) {
   TokenizerDefinition definition;
   definition.vocab = parse_vocab(parse_json(vocab_json, source), source, "the vocabulary");
-  const MergeParser parser(definition.vocab, source);
+  const MergeParser parser(definition, source);
   for (size_t begin = 0; begin < merges.size();) {
     const size_t end = std::min(merges.find('\n', begin), merges.size());
     std::string_view line = merges.substr(begin, end - begin);
@@ -312,17 +242,19 @@ TokenizerDefinition parse_gpt2_files(std::string_view vocab_json, std::string_vi
 }
 
 std::string format_tokenizer_json(const TokenizerDefinition& definition) {
-  const OrderedJson byte_level = {
-      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
-  const OrderedJson document = {{"version", "1.0"},
-                                {"truncation", nullptr},
-                                {"padding", nullptr},
-                                {"added_tokens", added_tokens_json(definition)},
-                                {"normalizer", nullptr},
-                                {"pre_tokenizer", byte_level},
-                                {"post_processor", nullptr},
-                                {"decoder", byte_level},
-                                {"model", model_json(definition)}};
+  const auto section = [](const std::string& text) { return text.empty() ? OrderedJson() : OrderedJson::parse(text); };
+  const bool is_custom = definition.splitter == kCustomSplitter;
+  const OrderedJson document = {
+      {"version", "1.0"},
+      {"truncation", nullptr},
+      {"padding", nullptr},
+      {"added_tokens", added_tokens_json(definition)},
+      {"normalizer", section(definition.normalizer)},
+      {"pre_tokenizer",
+       is_custom ? section(definition.pre_tokenizer) : json_of_named_pre_tokenizer(definition.splitter)},
+      {"post_processor", section(definition.post_processor)},
+      {"decoder", definition.decoder.empty() ? json_of_named_pre_tokenizer("gpt2") : section(definition.decoder)},
+      {"model", model_json(definition)}};
   return dump_json(document, 2) + "\n";
 }
 
