@@ -2,6 +2,7 @@
 
 #include "data/sources/byte_stream.hpp"
 #include "data/sources/json_rows.hpp"
+#include "data/sources/parquet_records.hpp"
 #include "data/sources/skipped_records.hpp"
 
 namespace owlet {
@@ -109,6 +110,7 @@ const std::vector<RecordFormat>& record_formats() {
       {".jsonl", true, open_json_lines},
       {".ndjson", true, open_json_lines},
       {".json", true, open_json},
+      {".parquet", false, open_parquet},
   };
   return formats;
 }
