@@ -1,9 +1,9 @@
-// owlet data prepare | stats
+// owlet data prepare | stats; the other verbs have files of their own (data_verbs.hpp)
 #include <memory>
 
 #include "base/human.hpp"
 #include "base/text_table.hpp"
-#include "cli/command.hpp"
+#include "cli/commands/data_verbs.hpp"
 #include "data/prepare.hpp"
 #include "data/sources/text_file.hpp"
 
@@ -136,8 +136,10 @@ void add_stats(CLI::App& parent, Program& program) {
 }  // namespace
 
 void add_data_command(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("data", "Prepare text for training and look at it");
+  CLI::App* command = app.add_subcommand("data", "Get data sets, prepare them for training, look at them");
   command->require_subcommand(1);
+  add_data_list(*command, program);
+  add_data_get(*command, program);
   add_prepare(*command, program);
   add_stats(*command, program);
 }

@@ -199,29 +199,41 @@ std::optional<CachedFile> HubClient::find_cached(const RepoCache& cache, const s
   return CachedFile{file, commit, std::filesystem::file_size(file), true};
 }
 
+HubClient::Place HubClient::locate(const RepoCache& cache, const HubSubject& subject, const std::string& path) {
+  check_revision(subject.revision);
+  check_file_path(path, subject.repo);
+  Place place;
+  place.cached = find_cached(cache, subject.revision, path);
+  if (place.cached && (is_commit(subject.revision) || settings_.is_offline)) return place;
+  if (settings_.is_offline) fail_offline(subject, settings_);
+  try {
+    place.metadata = ask_metadata(cache, subject, path);
+  } catch (const HubUnreachable& error) {
+    if (!place.cached) throw;
+    hooks_.say("{}; going on with what the cache has", error.what());
+  }
+  return place;
+}
+
+HubClient::FoundFile HubClient::look_up(const std::string& repo, const std::string& revision, const std::string& path) {
+  check_repo_name(repo);
+  const RepoCache cache(settings_.cache, repo);
+  const Place place = locate(cache, {fmt::format("{} of {}", path, repo), repo, revision}, path);
+  if (!place.metadata) return {place.cached->commit, place.cached->bytes, true};
+  const FileMetadata& metadata = *place.metadata;
+  cache.write_ref(revision, metadata.commit);
+  return {metadata.commit, metadata.size.value_or(0), cache.has(metadata.commit, path)};
+}
+
 CachedFile HubClient::fetch(const std::string& repo, const std::string& revision, const std::string& path,
                             TransferMeter& meter) {
   check_repo_name(repo);
-  check_revision(revision);
-  check_file_path(path, repo);
   const RepoCache cache(settings_.cache, repo);
   const HubSubject subject{fmt::format("{} of {}", path, repo), repo, revision};
-  auto cached = find_cached(cache, revision, path);
-  if (cached && (is_commit(revision) || settings_.is_offline)) {
-    meter.end_file(cached->bytes);
-    return *cached;
-  }
-  if (settings_.is_offline) fail_offline(subject, settings_);
-  FileMetadata metadata;
-  try {
-    metadata = ask_metadata(cache, subject, path);
-  } catch (const HubUnreachable& error) {
-    if (!cached) throw;
-    hooks_.say("{}; going on with what the cache has", error.what());
-    meter.end_file(cached->bytes);
-    return *cached;
-  }
-  return fetch_known(cache, std::move(metadata), subject, path, meter);
+  Place place = locate(cache, subject, path);
+  if (place.metadata) return fetch_known(cache, std::move(*place.metadata), subject, path, meter);
+  meter.end_file(place.cached->bytes);
+  return *place.cached;
 }
 
 CachedFile HubClient::fetch_known(const RepoCache& cache, FileMetadata metadata, const HubSubject& subject,

@@ -46,6 +46,15 @@ class HubClient {
   /// corrupt_file for a list that names files outside its folder or never ends.
   std::vector<RepoFile> list_files(const std::string& repo, const std::string& commit, const std::string& below = {});
 
+  struct FoundFile {
+    std::string commit;
+    uint64_t bytes = 0;  ///< 0: unknown
+    bool is_cached = false;
+  };
+  /// Asks for a file's commit and size without fetching it; answered from the cache where that is enough. Throws like
+  /// fetch.
+  FoundFile look_up(const std::string& repo, const std::string& revision, const std::string& path);
+
   /// Brings a file into the cache. A file of a commit that is there needs no request. Throws what HubRequests and
   /// download_blob throw; Error corrupt_file when it came damaged twice; not_found.
   CachedFile fetch(const std::string& repo, const std::string& revision, const std::string& path, TransferMeter& meter);
@@ -55,6 +64,12 @@ class HubClient {
   const HubHooks& hooks() const { return hooks_; }
 
  private:
+  /// Where a file is: in the cache, on the Hub as the metadata say, or both.
+  struct Place {
+    std::optional<CachedFile> cached;
+    std::optional<FileMetadata> metadata;  ///< nothing: the cached one is meant
+  };
+  Place locate(const RepoCache& cache, const HubSubject& subject, const std::string& path);
   FileMetadata ask_metadata(const RepoCache& cache, const HubSubject& subject, const std::string& path);
   std::optional<CachedFile> find_cached(const RepoCache& cache, const std::string& revision, const std::string& path);
   CachedFile fetch_known(const RepoCache& cache, FileMetadata metadata, const HubSubject& subject,

@@ -18,6 +18,9 @@ bool is_transient(const HttpResponse& response) {
          (response.failure == HttpFailure::none && is_worth_retrying(response.status));
 }
 
+/// "https://huggingface.co" of an address there.
+std::string server_of(const std::string& url) { return url.substr(0, url.find_first_of("/?", url.find("://") + 3)); }
+
 }  // namespace
 
 std::string describe_failure(const HttpResponse& response) {
@@ -75,7 +78,8 @@ void HubRequests::wait(Backoff& backoff, const HttpResponse& response, const Hub
         subject.what);
 }
 
-HttpResponse HubRequests::retry(const HubSubject& subject, const std::function<HttpResponse()>& attempt) {
+HttpResponse HubRequests::retry(const std::string& url, const HubSubject& subject,
+                                const std::function<HttpResponse()>& attempt) {
   Backoff backoff(settings_.first_wait_seconds);
   while (true) {
     HttpResponse response = attempt();
@@ -92,7 +96,7 @@ HttpResponse HubRequests::retry(const HubSubject& subject, const std::function<H
               ? "wait some minutes, or set HF_TOKEN: the Hub allows more requests to people it knows"
               : "try again later; HF_ENDPOINT names another server, HF_HUB_OFFLINE=1 uses the cache only";
       throw HubUnreachable(ErrorKind::io,
-                           fmt::format("{}: no answer from {} after {} attempts: {}", subject.what, settings_.endpoint,
+                           fmt::format("{}: no answer from {} after {} attempts: {}", subject.what, server_of(url),
                                        num_attempts, describe_failure(response)),
                            hint);
     }
@@ -101,7 +105,7 @@ HttpResponse HubRequests::retry(const HubSubject& subject, const std::function<H
 }
 
 HttpResponse HubRequests::send(HttpRequest request, const HubSubject& subject) {
-  return retry(subject, [&] { return perform(request); });
+  return retry(request.url, subject, [&] { return perform(request); });
 }
 
 Json HubRequests::get_json(const std::string& url, const HubSubject& subject, HttpResponse* answer) {
@@ -109,7 +113,7 @@ Json HubRequests::get_json(const std::string& url, const HubSubject& subject, Ht
   request.url = url;
   request.timeout_seconds = settings_.download_timeout_seconds;
   request.headers = {"Accept: application/json"};
-  HttpResponse response = retry(subject, [&] { return follow(request); });
+  HttpResponse response = retry(url, subject, [&] { return follow(request); });
   throw_if_failed(response, subject);
   const std::string body = std::move(response.body);
   if (answer != nullptr) *answer = response;

@@ -79,7 +79,7 @@ class HubRequests {
  private:
   /// Adds our headers; the token where `url` belongs to the endpoint.
   HttpResponse perform(HttpRequest request);
-  HttpResponse retry(const HubSubject& subject, const std::function<HttpResponse()>& attempt);
+  HttpResponse retry(const std::string& url, const HubSubject& subject, const std::function<HttpResponse()>& attempt);
 
   const HubSettings& settings_;
   const HubHooks& hooks_;
