@@ -74,6 +74,21 @@ TEST_F(DatasetChoiceTest, PatternsListTheirFolderOnly) {
   EXPECT_EQ(choice.format, "parquet");
 }
 
+TEST_F(DatasetChoiceTest, AddressesOfPagesAreNamesToo) {
+  hub_.change([](FakeHub& hub) {
+    const std::string branch = "/api/datasets/org/set/revision/dev";
+    hub.pages[branch] = {200, {}, "{\"sha\":\"" + hub.commit + "\"}"};
+    hub.pages["/api/datasets/org/set/tree/" + hub.commit + "?recursive=true"] = {
+        200, {}, R"([{"type":"file","path":"a.jsonl","oid":"1","size":2}])"};
+  });
+  for (const char* name :
+       {"org/set", "datasets/org/set", "hf://datasets/org/set", "https://huggingface.co/datasets/org/set",
+        "https://huggingface.co/datasets/org/set/tree/main?x=1"}) {
+    EXPECT_EQ(choose({.name = name, .revision = "dev"}).repo, "org/set") << name;
+  }
+  EXPECT_EQ(choose({.name = "hf://datasets/org/set@dev"}).revision, "dev");
+}
+
 TEST_F(DatasetChoiceTest, TooLittleDiskIsSaidForTheWholeSet) {
   HubClient hub(settings_, hooks_);
   DatasetChoice choice;

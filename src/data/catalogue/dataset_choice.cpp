@@ -70,13 +70,31 @@ std::string format_of(const std::vector<ChosenFile>& files) {
   return endings.size() == 1 ? *endings.begin() : "";
 }
 
+/// "org/name" of what people copy: hf://datasets/org/name@revision, https://huggingface.co/datasets/org/name/tree/main.
+/// The revision of the first form goes into `request` unless one was asked for.
+DatasetRequest without_address(DatasetRequest request) {
+  std::string& name = request.name;
+  const size_t mark = name.find("datasets/");
+  const bool is_address = mark != std::string::npos && (mark == 0 || name.find("://") < mark);
+  if (!is_address) return request;
+  name = name.substr(mark + std::string_view("datasets/").size());
+  name = name.substr(0, name.find_first_of("?#"));
+  const size_t first = name.find('/');
+  if (first != std::string::npos) name = name.substr(0, name.find('/', first + 1));
+  if (const size_t at = name.find('@'); at != std::string::npos) {
+    if (request.revision.empty()) request.revision = name.substr(at + 1);
+    name.resize(at);
+  }
+  return request;
+}
+
 /// One request's way through the Hub.
 class DatasetChooser {
  public:
-  DatasetChooser(HubClient& hub, const DatasetRequest& request) : hub_(hub), request_(request) {
-    choice_.name = request.name;
-    choice_.revision = request.revision.empty() ? "main" : request.revision;
-    choice_.layout = request.column;
+  DatasetChooser(HubClient& hub, const DatasetRequest& request) : hub_(hub), request_(without_address(request)) {
+    choice_.name = request_.name;
+    choice_.revision = request_.revision.empty() ? "main" : request_.revision;
+    choice_.layout = request_.column;
   }
 
   DatasetChoice choose() {
@@ -270,7 +288,7 @@ class DatasetChooser {
   }
 
   HubClient& hub_;
-  const DatasetRequest& request_;
+  const DatasetRequest request_;
   DatasetChoice choice_;
   std::string commit_;
 };

@@ -12,7 +12,7 @@ namespace owlet {
 
 /// What a person asks for. Empty fields: as the set has it.
 struct DatasetRequest {
-  std::string name = {};                   ///< of the catalogue, or org/name
+  std::string name = {};                   ///< of the catalogue, or org/name, or the address of its page
   std::string config = {};                 ///< configuration of an org/name set
   std::string split = {};                  ///< only this one
   std::string revision = {};               ///< branch, tag or commit

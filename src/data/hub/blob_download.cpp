@@ -88,6 +88,7 @@ class BlobDownload {
     discard_if_too_long();
     check_disk_space();
     meter_.begin_file(subject_.what, file_.bytes(), size_.value_or(0));
+    begin_digest();
     if (file_.bytes() > 0 && !(size_ && file_.bytes() == *size_)) {
       requests_.hooks().say("{}: {} are here already, fetching the rest", subject_.what, format_bytes(file_.bytes()));
     }
@@ -136,6 +137,7 @@ class BlobDownload {
       check_length(file_.bytes() + piece.size());
       if (!mismatch_.empty()) fail(ErrorKind::corrupt_file, "{}", mismatch_);
       file_.append(piece);
+      if (digest_) digest_->update(piece);
       meter_.add(piece.size());
     };
     try {
@@ -207,6 +209,7 @@ class BlobDownload {
   void restart(const char* why) {
     if (file_.bytes() > 0) requests_.hooks().say("{}: {}; starting again", subject_.what, why);
     file_.discard();
+    begin_digest();
     meter_.restart_file();
     has_restarted_ = true;
   }
@@ -251,14 +254,25 @@ class BlobDownload {
     requests_.wait(backoff, cause, subject_);
   }
 
+  /// The digest grows with the file, so that it need not be read again at the end; a part from before is read first.
+  /// A git blob's begins with the size: where that is not known yet, verify() reads the file.
+  void begin_digest() {
+    digest_.reset();
+    const auto kind = digest_kind_of(metadata_.etag);
+    if (!kind || (*kind == DigestKind::git_blob && !size_)) return;
+    digest_.emplace(*kind, size_.value_or(0));
+    digest_file(file_.path(), file_.bytes(), *digest_, requests_.hooks().should_stop);
+  }
+
   BlobOutcome verify(std::string& reason) {
-    if (const auto kind = digest_kind_of(metadata_.etag)) {
-      Digest digest(*kind, file_.bytes());
-      digest_file(file_.path(), file_.bytes(), digest, requests_.hooks().should_stop);
-      const std::string found = digest.finish();
+    if (!size_) size_ = file_.bytes();
+    if (!digest_) begin_digest();
+    if (digest_) {
+      const std::string found = digest_->finish();
       if (found != metadata_.etag) {
-        mismatch_ = fmt::format("its {} is {} where {} was announced",
-                                *kind == DigestKind::sha256 ? "SHA-256" : "git SHA-1", found, metadata_.etag);
+        const bool is_large = digest_kind_of(found) == DigestKind::sha256;
+        mismatch_ = fmt::format("its {} is {} where {} was announced", is_large ? "SHA-256" : "git SHA-1", found,
+                                metadata_.etag);
         return give_up(reason);
       }
     }
@@ -272,6 +286,7 @@ class BlobDownload {
   const HubSubject& subject_;
   TransferMeter& meter_;
   PartialFile file_;
+  std::optional<Digest> digest_;
   std::optional<uint64_t> size_;
   bool is_changed_ = false, has_restarted_ = false, takes_body_ = false;
   int num_restarts_ = 0;

@@ -85,6 +85,7 @@ TEST(HubNames, RetryAfter) {
   EXPECT_EQ(parse_retry_after("120", now), 120);
   EXPECT_EQ(parse_retry_after("Sun, 06 Nov 1994 08:50:07 GMT", now), 30);
   EXPECT_EQ(parse_retry_after("Sun, 06 Nov 1994 08:49:07 GMT", now), 0);
+  EXPECT_GT(*parse_retry_after("Sun, 06 Nov 2611 08:49:37 GMT", now), 1e10);
   for (const char* bad : {"", "soon", "-5", "1.5.2"}) EXPECT_FALSE(parse_retry_after(bad, now)) << bad;
   HttpResponse response;
   response.headers["ratelimit"] = "\"api\";r=0;t=55";

@@ -26,7 +26,9 @@ std::optional<double> parse_retry_after(const std::string& value, std::chrono::s
   if (const auto seconds = parse_whole_number(value)) return static_cast<double>(*seconds);
   const time_t date = curl_getdate(value.c_str(), nullptr);
   if (date == -1) return std::nullopt;
-  return std::max(0.0, std::chrono::duration<double>(std::chrono::system_clock::from_time_t(date) - now).count());
+  // In doubles: the clock's own type holds no date after the year 2262.
+  const double now_seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
+  return std::max(0.0, static_cast<double>(date) - now_seconds);
 }
 
 std::optional<double> asked_wait_seconds(const HttpResponse& response, std::chrono::system_clock::time_point now) {
