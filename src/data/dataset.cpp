@@ -80,6 +80,20 @@ std::shared_ptr<const TokenSequence> open_split(const fs::path& folder, const Sp
   return std::make_shared<const TokenSequence>(std::move(shards));
 }
 
+/// The shards of conversations carry loss masks that together train what data.json says.
+void check_trained_tokens(const TokenSequence& train, const TokenSequence& validation, const DatasetInfo& info) {
+  uint64_t trained_tokens = 0;
+  for (const TokenSequence* split : {&train, &validation}) {
+    for (const ShardReader& shard : split->shards()) {
+      check(shard.header().has_loss_mask(), ErrorKind::corrupt_file, "{} has no loss mask, but data.json says chat",
+            shard.path().string());
+      trained_tokens += shard.header().num_trained_tokens;
+    }
+  }
+  check(trained_tokens == info.chat->trained_tokens, ErrorKind::corrupt_file,
+        "the shards train {} tokens, data.json says {}", trained_tokens, info.chat->trained_tokens);
+}
+
 }  // namespace
 
 std::string dataset_info_to_json(const DatasetInfo& info) {
@@ -107,6 +121,7 @@ std::string dataset_info_to_json(const DatasetInfo& info) {
   json["seed"] = info.seed;
   json["sources"] = OrderedJson::array();
   for (const SourceFile& file : info.sources) json["sources"].push_back({{"path", file.path}, {"bytes", file.bytes}});
+  if (info.chat) json["chat"] = chat_info_to_json(*info.chat);
   json["train"] = split_to_json(info.train);
   json["validation"] = split_to_json(info.validation);
   return dump_json(json, 2) + "\n";
@@ -140,6 +155,7 @@ DatasetInfo dataset_info_from_json(const std::string& text, const std::string& s
   for (const Json& file : json_get<std::vector<Json>>(json, "sources", source)) {
     info.sources.push_back({json_get<std::string>(file, "path", source), json_get<uint64_t>(file, "bytes", source)});
   }
+  if (json.contains("chat")) info.chat = chat_info_from_json(json["chat"], source + ": chat");
   info.train = split_from_json(json_get<Json>(json, "train", source), source);
   info.validation = split_from_json(json_get<Json>(json, "validation", source), source);
   return info;
@@ -181,6 +197,7 @@ Dataset load_dataset(const fs::path& folder) {
   DatasetInfo info = dataset_info_from_json(read_file(info_path, kMaxInfoBytes), info_path.string());
   auto train = open_split(folder, info.train, info);
   auto validation = open_split(folder, info.validation, info);
+  if (info.chat) check_trained_tokens(*train, *validation, info);
   return Dataset(folder, std::move(info), std::move(train), std::move(validation));
 }
 

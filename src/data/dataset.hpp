@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/chat_info.hpp"
 #include "data/document_source.hpp"
 
 namespace owlet {
@@ -44,6 +46,7 @@ struct DatasetInfo {
   uint64_t seed = 0;
   std::vector<SourceFile> sources;
   SplitInfo train, validation;
+  std::optional<ChatInfo> chat;  ///< of conversations only
 };
 
 /// data.json as text, and back. Reading throws corrupt_file naming `source` and the field.

@@ -2,60 +2,14 @@
 #include <memory>
 
 #include "base/human.hpp"
-#include "base/text_table.hpp"
 #include "cli/commands/data_verbs.hpp"
+#include "cli/data_view.hpp"
 #include "data/prepare.hpp"
 #include "data/sources/text_file.hpp"
 
 namespace owlet {
 
 namespace {
-
-OrderedJson to_json(const DatasetInfo& info) {
-  OrderedJson percentiles = OrderedJson::object(), fits = OrderedJson::object();
-  for (const auto& [percent, tokens] : info.length_percentiles) percentiles[std::to_string(percent)] = tokens;
-  for (const auto& [context, share] : info.fits) fits[std::to_string(context)] = share;
-  const auto side = [](const SplitInfo& split) {
-    return OrderedJson{{"documents", split.documents}, {"tokens", split.tokens}, {"bytes", split.bytes}};
-  };
-  return {{"documents", info.documents},
-          {"empty", info.empty},
-          {"skipped", info.skipped},
-          {"tokens", info.tokens},
-          {"bytes", info.bytes},
-          {"bytes_per_token", info.bytes_per_token},
-          {"vocab_size", info.vocab_size},
-          {"length_percentiles", percentiles},
-          {"fits", fits},
-          {"split", info.split},
-          {"train", side(info.train)},
-          {"validation", side(info.validation)}};
-}
-
-void print_statistics(const DatasetInfo& info, Console& console) {
-  TextTable table;
-  table.add_column("");
-  for (const char* header : {"documents", "tokens", "bytes"}) table.add_column(header, TextTable::Align::right);
-  const auto add = [&](const std::string& name, uint64_t documents, uint64_t tokens, uint64_t bytes) {
-    table.add_row({name, std::to_string(documents), format_count(static_cast<double>(tokens)), format_bytes(bytes)});
-  };
-  add("train", info.train.documents, info.train.tokens, info.train.bytes);
-  add("validation", info.validation.documents, info.validation.tokens, info.validation.bytes);
-  add("together", info.documents, info.tokens, info.bytes);
-  std::string text = table.to_string();
-  if (!text.empty()) text.pop_back();
-  console.result(text);
-  console.result(fmt::format("{:.2f} bytes per token; {} empty documents left out, {} skipped; split by {}",
-                             info.bytes_per_token, info.empty, info.skipped, info.split));
-  std::string lengths = "document length in tokens:";
-  for (const auto& [percent, tokens] : info.length_percentiles) {
-    lengths += percent == 100 ? fmt::format("  longest {}", tokens) : fmt::format("  {} % up to {}", percent, tokens);
-  }
-  console.result(lengths);
-  std::string fits = "share that fits a context of:";
-  for (const auto& [context, share] : info.fits) fits += fmt::format("  {}: {:.0f} %", context, share * 100);
-  console.result(fits);
-}
 
 struct PrepareArguments {
   std::vector<std::string> files;
@@ -83,9 +37,9 @@ int run_prepare(PrepareArguments arguments, Program& program) {
   };
   const DatasetInfo info =
       prepare_text_files({arguments.files.begin(), arguments.files.end()}, arguments.separator, options);
-  print_statistics(info, console);
+  print_data_statistics(info, console);
   console.result(fmt::format("Next: owlet pretrain RECIPE --data {} --run RUN", arguments.out));
-  OrderedJson document = to_json(info);
+  OrderedJson document = data_statistics_json(info);
   document["out"] = arguments.out;
   console.json_result(document);
   return 0;
@@ -127,8 +81,8 @@ void add_stats(CLI::App& parent, Program& program) {
   set_action(*command, program, [folder, verifies, &program] {
     const Dataset dataset = load_dataset(*folder);
     if (*verifies) dataset.verify();
-    print_statistics(dataset.info(), program.console);
-    program.console.json_result(to_json(dataset.info()));
+    print_data_statistics(dataset.info(), program.console);
+    program.console.json_result(data_statistics_json(dataset.info()));
     return 0;
   });
 }
@@ -141,6 +95,7 @@ void add_data_command(CLI::App& app, Program& program) {
   add_data_list(*command, program);
   add_data_get(*command, program);
   add_prepare(*command, program);
+  add_data_prepare_chat(*command, program);
   add_stats(*command, program);
 }
 

@@ -7,5 +7,6 @@ namespace owlet {
 
 void add_data_list(CLI::App& parent, Program& program);
 void add_data_get(CLI::App& parent, Program& program);
+void add_data_prepare_chat(CLI::App& data, Program& program);
 
 }  // namespace owlet
