@@ -22,8 +22,11 @@ auto ColumnReader::with_place(Read&& read) {
 
 ColumnReader::ColumnReader(const ParquetFile& file, size_t leaf, size_t row_group, const ParquetLimits& limits)
     : file_(&file), leaf_(&file.schema().leaves.at(leaf)), row_group_(row_group) {
-  const ColumnChunk& chunk = file.metadata().row_groups.at(row_group).columns.at(leaf);
+  const RowGroup& group = file.metadata().row_groups.at(row_group);
+  const ColumnChunk& chunk = group.columns.at(leaf);
   with_place([&] {
+    check(leaf_->max_repetition_level > 0 || chunk.num_values == group.num_rows, ErrorKind::corrupt_file,
+          "{} values in {} rows", chunk.num_values, group.num_rows);
     pages_ = std::make_unique<PageReader>(file, chunk, *leaf_, limits.max_page_bytes);
     read_levels();
   });

@@ -60,12 +60,12 @@ class DeltaByteArrayValues final : public ValueDecoder {
     ends_.clear();
     while (ends_.size() < max && (ends_.empty() || batch.arena.size() < kMaxArenaBytes)) {
       next();
-      batch.arena.append(previous_);
+      batch.arena.insert(batch.arena.end(), previous_.begin(), previous_.end());
       ends_.push_back(batch.arena.size());
     }
     size_t begin = 0;
     for (const size_t end : ends_) {
-      batch.bytes.push_back(std::string_view(batch.arena).substr(begin, end - begin));
+      batch.bytes.push_back(batch.in_arena(begin, end - begin));
       begin = end;
     }
     return ends_.size();

@@ -207,7 +207,7 @@ class SplitValues final : public ValueDecoder {
     }
     next_ += count;
     for (size_t i = 0; i < count; ++i)
-      push(std::string_view(batch.arena).substr(i * value_bytes_, value_bytes_), batch);
+      push(batch.in_arena(i * value_bytes_, value_bytes_), batch);
     return count;
   }
 

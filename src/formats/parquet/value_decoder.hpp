@@ -18,7 +18,10 @@ struct ValueBatch {
   std::vector<int64_t> integers;        ///< boolean, int32, int64
   std::vector<double> reals;            ///< float, double
   std::vector<std::string_view> bytes;  ///< the others; views into the page, the dictionary or `arena`
-  std::string arena;
+  std::vector<char> arena;              ///< keeps its place when the batch moves
+
+  /// `length` bytes of the arena from `begin` on.
+  std::string_view in_arena(size_t begin, size_t length) const { return {arena.data() + begin, length}; }
 
   void clear();
 };
