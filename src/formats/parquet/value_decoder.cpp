@@ -206,8 +206,7 @@ class SplitValues final : public ValueDecoder {
       }
     }
     next_ += count;
-    for (size_t i = 0; i < count; ++i)
-      push(batch.in_arena(i * value_bytes_, value_bytes_), batch);
+    for (size_t i = 0; i < count; ++i) push(batch.in_arena(i * value_bytes_, value_bytes_), batch);
     return count;
   }
 
