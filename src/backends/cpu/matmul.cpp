@@ -10,6 +10,7 @@
 #include "backends/cpu/cast.hpp"
 #include "backends/cpu/instruction_set.hpp"
 #include "backends/cpu/matmul_state.hpp"
+#include "backends/cpu/transposed_product.hpp"
 #include "base/error.hpp"
 #include "base/parallel_for.hpp"
 
@@ -173,6 +174,7 @@ void execute(const CompiledProduct& compiled, const MatrixProduct& product, cons
 
 size_t workspace_bytes(const MatrixProduct& product) {
   if (is_empty(product)) return 0;
+  if (multiplies_transposed(product)) return transposed_workspace_bytes(product);
   num_threads();  // oneDNN sizes its scratchpad by the calling thread's OpenMP setting
   try {
     return plan(product, dnnl::engine(dnnl::engine::kind::cpu, 0)).workspace_bytes;
@@ -183,6 +185,7 @@ size_t workspace_bytes(const MatrixProduct& product) {
 
 size_t workspace_bytes(const MatrixProduct& product, KernelContext& kernel) {
   if (is_empty(product)) return 0;
+  if (multiplies_transposed(product)) return transposed_workspace_bytes(product);
   try {
     return compile(product, kernel.matmul()).workspace_bytes;
   } catch (const dnnl::error& error) {
@@ -227,6 +230,7 @@ void pack_b(const MatrixProduct& product, const void* b, std::byte* packed, Kern
 void multiply(const MatrixProduct& product, const MatrixProductData& data, std::byte* workspace,
               KernelContext& kernel) {
   if (is_empty(product)) return fill_empty(product, data);
+  if (multiplies_transposed(product)) return multiply_transposed(product, data, workspace);
   try {
     KernelContext::MatmulState& state = kernel.matmul();
     const CompiledProduct& compiled = compile(product, state);

@@ -1,4 +1,5 @@
-// Matrix products by oneDNN, for the kernels that need them: C = A B, with everything in ordinary row-major memory.
+// Matrix products, by oneDNN but for weight gradients (transposed_product.hpp), for the kernels that need them: C = A
+// B, with everything in ordinary row-major memory.
 //
 //   const MatrixProduct product{.m = rows, .n = outputs, .k = inputs, .input_type = DType::bf16,
 //                               .output_type = DType::f32, .b_is_transposed = true};
