@@ -31,6 +31,7 @@ void print_chat(const DatasetInfo& info, Console& console) {
   const ChatInfo& chat = *info.chat;
   console.result(fmt::format("{} rows in the format {}, written with the chat template {}", chat.rows + chat.unreadable,
                              chat.format, chat.chat_template));
+  if (chat.format == "preference") console.result("  the chosen answers are taken, the rejected ones left out");
   print_dropped(chat, console);
   console.result(
       fmt::format("{} answers; {} tokens are trained ({:.0f} %): the answers and their end; {:.2f} bytes per "

@@ -253,7 +253,7 @@ TEST_F(PrepareChatTest, StoriesBecomeRequests) {
                         "Words: cat, hat\nStory:\nA cat.\n<|endoftext|>\nSummary: A dog barks.\nStory:\nWoof.\n"
                         "<|endoftext|>\nWords: none\n<|endoftext|>\n");
   const PrepareChatResult result = prepare_chat(open_instruction_rows({folder_ / "stories.txt"}), options());
-  EXPECT_EQ(result.info.chat->format, "tinystories-instruct");
+  EXPECT_EQ(result.info.chat->format, "tiny-stories-instruct");
   EXPECT_EQ(result.info.documents, 2u);
   EXPECT_EQ(result.info.chat->dropped.at("a block without 'Story:'").count, 1u);
   const std::vector<std::string> documents = marked_train();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/nearest_name.hpp"
 #include "text/byte_alphabet.hpp"
 
 namespace owlet {
@@ -55,12 +56,15 @@ std::span<const ChatTemplate* const> chat_templates() {
 }
 
 const ChatTemplate& find_chat_template(std::string_view name) {
-  std::string names;
-  for (const ChatTemplate* chat_template : chat_templates()) {
+  std::vector<std::string> names;
+  for (const auto* chat_template : chat_templates()) {
     if (chat_template->name == name) return *chat_template;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", chat_template->name);
+    names.emplace_back(chat_template->name);
   }
-  fail(ErrorKind::invalid_argument, "there is no chat template '{}'; there are: {}", name, names);
+  const std::string nearest = nearest_name(name, names);
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("there is no chat template '{}'; there are: {}", name, fmt::join(names, ", ")),
+              nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest));
 }
 
 const ChatTemplate* find_chat_template(const Tokenizer& tokenizer) {

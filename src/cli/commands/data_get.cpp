@@ -83,9 +83,11 @@ std::string next_command(const DatasetChoice& choice, const std::vector<FetchedF
   } else {
     for (const std::string& path : train) words += " " + quoted(path);
   }
+  const bool is_chat = choice.kind == "instruction" || choice.kind == "chat";
   const bool has_column = choice.kind == "text" && choice.format != "txt" && choice.layout != "text";
   const std::string column = has_column ? " --column " + choice.layout : "";
-  return fmt::format("owlet data prepare{}{} --tokenizer TOKENIZER --out DATA", words, column);
+  return fmt::format("owlet data prepare{}{}{} --tokenizer TOKENIZER --out DATA", is_chat ? "-chat" : "", words,
+                     column);
 }
 
 OrderedJson to_json(const DatasetChoice& choice) {

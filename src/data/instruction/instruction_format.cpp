@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/nearest_name.hpp"
 
 namespace owlet {
 
@@ -15,12 +16,15 @@ std::span<const InstructionFormat* const> instruction_formats() {
 }
 
 const InstructionFormat& find_instruction_format(std::string_view name) {
-  std::string names;
-  for (const InstructionFormat* format : instruction_formats()) {
+  std::vector<std::string> names;
+  for (const auto* format : instruction_formats()) {
     if (format->name == name) return *format;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", format->name);
+    names.emplace_back(format->name);
   }
-  fail(ErrorKind::invalid_argument, "there is no instruction format '{}'; there are: {}", name, names);
+  const std::string nearest = nearest_name(name, names);
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("there is no instruction format '{}'; there are: {}", name, fmt::join(names, ", ")),
+              nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest));
 }
 
 const InstructionFormat* recognise_instruction_format(const Json& row) {

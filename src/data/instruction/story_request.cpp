@@ -184,7 +184,7 @@ std::vector<ChatMessage> read(const Json& row, const RowDraw& draw) {
 }  // namespace
 
 const InstructionFormat& story_request_format() {
-  static const InstructionFormat format = {"tinystories-instruct",
+  static const InstructionFormat format = {"tiny-stories-instruct",
                                            R"(text with "Words:", "Summary:", …, "Story:", parted by <|endoftext|>)",
                                            recognises, read};
   return format;
