@@ -59,14 +59,19 @@ inline std::string little_endian(uint32_t value) {
 
 struct PageNumbers {
   int64_t type = 0, encoding = 0, num_values = 1;
+  int64_t level_encoding = 3;
   std::optional<int64_t> uncompressed_bytes = {}, compressed_bytes = {};  ///< none: the size of the data
 };
 
 /// A data page (or, type 2, a dictionary page): header and `data`.
 inline std::string parquet_page(const std::string& data, const PageNumbers& numbers = {}) {
   const auto size = static_cast<int64_t>(data.size());
-  const std::string inner =
-      ThriftWriter().number(1, numbers.num_values).number(2, numbers.encoding).number(3, 3).number(4, 3).finish();
+  const std::string inner = ThriftWriter()
+                                .number(1, numbers.num_values)
+                                .number(2, numbers.encoding)
+                                .number(3, numbers.level_encoding)
+                                .number(4, numbers.level_encoding)
+                                .finish();
   const std::string dictionary = ThriftWriter().number(1, numbers.num_values).number(2, numbers.encoding).finish();
   ThriftWriter header;
   header.number(1, numbers.type)
@@ -89,6 +94,7 @@ struct FileNumbers {
   int64_t num_rows = 1, codec = 0, column_type = 6, num_children = 1, repetition = 0;
   std::optional<int64_t> num_values = {}, group_rows = {}, offset = {}, size = {};  ///< none: what is true
   bool is_encrypted = false;
+  std::vector<std::string> schema = {};  ///< finished SchemaElements in place of a root and one text column
 };
 
 /// The footer, its length and the magic number, for pages of `size` bytes at `offset`.
@@ -111,12 +117,13 @@ inline std::string parquet_footer(int64_t offset, int64_t size, const FileNumber
                                 .number(2, size)
                                 .number(3, numbers.group_rows.value_or(numbers.num_rows))
                                 .finish();
-  const std::string footer = ThriftWriter()
-                                 .number(1, 1)
-                                 .structures(2, {root, leaf})
-                                 .number(3, numbers.num_rows)
-                                 .structures(4, {group})
-                                 .finish();
+  const std::string footer =
+      ThriftWriter()
+          .number(1, 1)
+          .structures(2, numbers.schema.empty() ? std::vector<std::string>{root, leaf} : numbers.schema)
+          .number(3, numbers.num_rows)
+          .structures(4, {group})
+          .finish();
   return footer + little_endian(static_cast<uint32_t>(footer.size())) + "PAR1";
 }
 

@@ -2,9 +2,7 @@
 // bench/peers/parquet_read.py compare with pyarrow.
 //
 //   parquet_dump FILE…                   rows on stdout; "ERROR kind: message" as the last line where they end early
-//   parquet_dump --text COLUMN FILE…     {"rows", "nulls", "bytes", "seconds", "peak_rss_kb"} on stdout
-#include <sys/resource.h>
-
+//   parquet_dump --text COLUMN FILE…     {"rows", "nulls", "bytes", "seconds", "peak_resident_bytes"} on stdout
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +13,7 @@
 #include "base/json.hpp"
 #include "data/sources/parquet_records.hpp"
 #include "data/sources/parquet_text.hpp"
+#include "machine/process_memory.hpp"
 
 namespace {
 
@@ -37,10 +36,12 @@ void count_texts(const std::string& column, const Paths& files) {
     for (const char c : text) mixed += static_cast<unsigned char>(c);  // so that every byte is read
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  struct rusage usage {};
-  getrusage(RUSAGE_SELF, &usage);
-  const owlet::Json result = {{"rows", reader.num_rows()}, {"nulls", nulls},     {"bytes", bytes},
-                              {"byte_sum", mixed},         {"seconds", seconds}, {"peak_rss_kb", usage.ru_maxrss}};
+  const owlet::Json result = {{"rows", reader.num_rows()},
+                              {"nulls", nulls},
+                              {"bytes", bytes},
+                              {"byte_sum", mixed},
+                              {"seconds", seconds},
+                              {"peak_resident_bytes", owlet::read_process_memory().peak_resident_bytes}};
   std::puts(owlet::dump_json(result).c_str());
 }
 

@@ -5,6 +5,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
+
 #include "base/temporary_folder.hpp"
 #include "data/sources/parquet_records.hpp"
 #include "data/sources/parquet_text.hpp"
@@ -80,6 +82,39 @@ TEST_F(ParquetHostileTest, PageBeyondFourGibibytes) {
   file << page << parquet_footer(offset, static_cast<int64_t>(page.size()));
   file.close();
   EXPECT_EQ(read_file(path), "far away");
+}
+
+/// What the process holds in memory now.
+uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_F(ParquetHostileTest, MemoryStaysFlatOverALargeFile) {
+  constexpr int kPages = 96, kTexts = 16;
+  constexpr size_t kTextBytes = size_t{1} << 16;
+  std::string texts;
+  for (int i = 0; i < kTexts; ++i) texts += parquet_text(std::string(kTextBytes, static_cast<char>('a' + i)));
+  const std::string page = parquet_page(texts, {.num_values = kTexts});
+  const fs::path path = folder_ / "large.parquet";
+  {
+    std::ofstream file(path, std::ios::binary);
+    file << "PAR1";
+    for (int i = 0; i < kPages; ++i) file << page;
+    file << parquet_footer(4, static_cast<int64_t>(page.size()) * kPages, {.num_rows = kPages * kTexts});
+  }
+  ParquetTextReader reader({path}, "text");
+  std::string_view text;
+  uint64_t bytes = 0, most = 0;
+  const uint64_t before = resident_bytes();
+  while (reader.next(text)) {
+    bytes += static_cast<uint64_t>(std::count(text.begin(), text.end(), text.front()));
+    if (reader.num_rows() % kTexts == 0) most = std::max(most, resident_bytes());
+  }
+  EXPECT_EQ(bytes, kPages * kTexts * kTextBytes);
+  EXPECT_LE(most, before + (uint64_t{12} << 20));
 }
 
 TEST_F(ParquetHostileTest, CutFiles) {

@@ -64,6 +64,13 @@ PageReader::PageReader(const ParquetFile& file, const ColumnChunk& chunk, const 
   end_ = begin_ + size;
 }
 
+PageReader::~PageReader() { release_read_bytes(); }
+
+void PageReader::release_read_bytes() {
+  file_->bytes().release_pages(released_, position_ - released_);
+  released_ = position_;
+}
+
 std::span<const std::byte> PageReader::take_page_bytes(PageHeader& header) {
   const auto left = file_->bytes().bytes().subspan(position_, end_ - position_);
   size_t header_bytes = 0;
@@ -97,10 +104,7 @@ std::span<const std::byte> PageReader::unpack(std::span<const std::byte> packed,
 }
 
 bool PageReader::next(DataPage& page) {
-  if (position_ - released_ >= kReleaseBytes) {
-    file_->bytes().release_pages(released_, position_ - released_);
-    released_ = position_;
-  }
+  if (position_ - released_ >= kReleaseBytes) release_read_bytes();
   const auto num_values = static_cast<uint64_t>(chunk_->num_values);
   while (num_entries_ < num_values) {
     check(position_ < end_, ErrorKind::corrupt_file, "the pages have {} values, the metadata says {}", num_entries_,

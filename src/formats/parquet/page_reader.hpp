@@ -40,6 +40,10 @@ class PageReader {
   /// unsupported for its codec or encryption. Pages larger than `max_page_bytes` are refused.
   PageReader(const ParquetFile& file, const ColumnChunk& chunk, const SchemaLeaf& leaf, uint64_t max_page_bytes);
 
+  ~PageReader();
+  PageReader(const PageReader&) = delete;
+  PageReader& operator=(const PageReader&) = delete;
+
   /// The next page with entries; false behind the last. What the page before it pointed to is gone.
   bool next(DataPage& page);
   /// Null before a dictionary page was read; stays valid as long as the reader.
@@ -48,6 +52,7 @@ class PageReader {
   uint64_t bytes_read() const { return position_ - begin_; }
 
  private:
+  void release_read_bytes();
   std::span<const std::byte> take_page_bytes(PageHeader& header);
   std::span<const std::byte> unpack(std::span<const std::byte> packed, size_t size, PageBuffer& buffer);
   void read_dictionary(const PageHeader& header, std::span<const std::byte> bytes);
