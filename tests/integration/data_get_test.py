@@ -80,13 +80,27 @@ class Get(HubTest):
         self.get_json("tiny-stories", environment={"HF_HUB_OFFLINE": "1"})
         self.assertEqual(self.hub.requests, [])
 
-    def test_what_is_said_to_type_next_works(self):
-        done = self.get("tiny-stories", "--endpoint", self.hub.url, environment={"HF_ENDPOINT": ""})
+    def type_next(self, name):
+        """Runs what `data get` says to type next, with the byte tokenizer; the statistics of the data folder."""
+        done = self.get(name, "--endpoint", self.hub.url, environment={"HF_ENDPOINT": ""})
         self.assertEqual(done.returncode, 0, done.stderr)
-        command = next(line for line in done.stdout.splitlines() if line.startswith("Next: ")).split()[2:]
-        words = [{"TOKENIZER": "bytes", "DATA": "data"}.get(word, word) for word in command]
-        self.assertEqual(self.run_program(*words).returncode, 0)
-        self.assertGreater(self.run_json("data", "stats", "data")["documents"], 3000)
+        command = next(line for line in done.stdout.splitlines() if line.startswith("Next: owlet"))[len("Next: owlet"):]
+        words = command.replace(" TOKENIZER", " bytes").replace(" DATA", f" {name}")
+        shell = subprocess.run(f"{PROGRAM} {words}", shell=True, cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(shell.returncode, 0, shell.stderr)
+        return self.run_json("data", "stats", name)
+
+    def test_what_is_said_to_type_next_works(self):
+        self.assertGreater(self.type_next("tiny-stories")["documents"], 3000)
+        rows = [json.dumps({"instruction": f"Say {i}.", "context": "", "response": f"It is {i}.", "category": "open_qa"}) for i in range(60)]
+        self.hub.add("databricks/databricks-dolly-15k", "databricks-dolly-15k.jsonl", "\n".join(rows).encode())
+        self.assertEqual(self.type_next("dolly-15k")["documents"], 60)
+
+    def test_many_files_are_named_by_a_pattern(self):
+        for number in range(5):
+            self.hub.add_parquet("org/set", "default", "train", f"{number:04}.parquet", b"rows %d" % number)
+        next_command = self.get_json("org/set", "--column", "body")["next"]
+        self.assertRegex(next_command, r"data prepare \S+/default/train/000\* --column body --tokenizer")
 
     def test_out_folder_with_its_note(self):
         got = self.get_json("tiny-stories", "--out", "stories")

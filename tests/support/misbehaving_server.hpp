@@ -37,8 +37,9 @@ struct ServerAnswer {
   std::string body = {};
   /// Close the connection after this many bytes of the body; negative: send it whole.
   int64_t cut_after_bytes = -1;
-  /// Send each byte of header and body alone, so many milliseconds apart; 0: at once.
+  /// Send each byte of the body alone, so many milliseconds apart; 0: at once. The header as well if drips_header.
   int drip_milliseconds = 0;
+  bool drips_header = false;
   /// Say nothing at all for so long, then close.
   int silent_milliseconds = 0;
   /// Content-Length to claim instead of the body's.
@@ -152,7 +153,7 @@ class MisbehavingServer {
     }
     const int64_t claimed = answer.claimed_bytes >= 0 ? answer.claimed_bytes : static_cast<int64_t>(answer.body.size());
     if (!has_length) head += "Content-Length: " + std::to_string(claimed) + "\r\n";
-    if (!send_all(connection, head + "\r\n", answer.drip_milliseconds)) return false;
+    if (!send_all(connection, head + "\r\n", answer.drips_header ? answer.drip_milliseconds : 0)) return false;
     if (request.method == "HEAD") return true;
     const bool is_cut = answer.cut_after_bytes >= 0;
     const std::string_view body =

@@ -1,4 +1,5 @@
 // owlet data get
+#include <algorithm>
 #include <memory>
 
 #include "base/human.hpp"
@@ -63,7 +64,8 @@ class ProgressView {
   uint64_t num_told_ = 0;
 };
 
-std::string quoted(const std::string& word) {
+/// `word` as one word of a shell.
+std::string shell_word(const std::string& word) {
   const bool is_plain = word.find_first_of(" '\"\\$&;()*?[]<>|`!#~") == std::string::npos;
   if (is_plain) return word;
   std::string text = "'";
@@ -71,23 +73,34 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// What to type next: the files for training, or the folder where they are many.
-std::string next_command(const DatasetChoice& choice, const std::vector<FetchedFile>& files, const std::string& out) {
+/// The words for these files: each of a few, else a pattern of the shell that fits them all, else their folder.
+std::string file_words(const std::vector<std::string>& paths) {
   std::string words;
-  std::vector<std::string> train;
-  for (const FetchedFile& file : files) {
-    if (file.chosen.split.empty() || file.chosen.split.starts_with("train")) train.push_back(file.path.string());
+  if (paths.size() <= kMaxPathsInHint) {
+    for (const std::string& path : paths) words += " " + shell_word(path);
+    return words;
   }
-  if (train.empty() || train.size() > kMaxPathsInHint) {
-    words = " " + quoted(out.empty() ? files.front().path.parent_path().string() : out);
-  } else {
-    for (const std::string& path : train) words += " " + quoted(path);
+  std::string common = paths.front();
+  for (const std::string& path : paths) {
+    const auto [end, ignored] = std::ranges::mismatch(common, path);
+    common.erase(end, common.end());
+  }
+  return " " + shell_word(common) + "*";
+}
+
+/// What to type next with the files for training.
+std::string next_command(const DatasetChoice& choice, const std::vector<FetchedFile>& files) {
+  std::vector<std::string> paths;
+  for (const FetchedFile& file : files) {
+    if (file.chosen.split.empty() || file.chosen.split.starts_with("train")) paths.push_back(file.path.string());
+  }
+  if (paths.empty()) {
+    for (const FetchedFile& file : files) paths.push_back(file.path.string());
   }
   const bool is_chat = choice.kind == "instruction" || choice.kind == "chat";
-  const bool has_column = choice.kind == "text" && choice.format != "txt" && choice.layout != "text";
-  const std::string column = has_column ? " --column " + choice.layout : "";
-  return fmt::format("owlet data prepare{}{}{} --tokenizer TOKENIZER --out DATA", is_chat ? "-chat" : "", words,
-                     column);
+  const bool names_column = !is_chat && choice.format != "txt" && !choice.layout.empty() && choice.layout != "text";
+  return fmt::format("owlet data {}{}{} --tokenizer TOKENIZER --out DATA", is_chat ? "prepare-chat" : "prepare",
+                     file_words(paths), names_column ? " --column " + shell_word(choice.layout) : "");
 }
 
 OrderedJson to_json(const DatasetChoice& choice) {
@@ -150,7 +163,7 @@ int show_result(const DatasetChoice& choice, const std::vector<FetchedFile>& fil
     console.result(fmt::format("… and {} more beside them", files.size() - kMaxRowsShown));
   console.result(fmt::format("{}: {} files, {}{}; licence: {}", choice.name, files.size(), format_bytes(bytes),
                              num_cached == files.size() ? ", all of them here already" : "", choice.licence));
-  const std::string next = next_command(choice, files, out);
+  const std::string next = next_command(choice, files);
   console.result("Next: " + next);
   OrderedJson document = to_json(choice);
   document["commit"] = files.front().commit;

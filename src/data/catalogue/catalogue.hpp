@@ -31,8 +31,7 @@ struct CatalogueSet {
   DatasetKind kind = DatasetKind::text;
   std::string format;  ///< of the files: "txt", "jsonl", "jsonl.zst", "json", "parquet"
   /// How text lies in it: the column of documents ("text"), the words between documents of a txt file
-  /// ("<|endoftext|>"), or the shape of instruction rows ("alpaca", "dolly", "messages", "sharegpt", "open-orca",
-  /// "tiny-stories-instruct").
+  /// ("<|endoftext|>"), or, for instruction and chat, the name of the rows' form (data/instruction/).
   std::string layout;
   uint64_t bytes = 0;   ///< to download, all parts, about
   std::string content;  ///< how much is in it, for people: "2.1 M stories"

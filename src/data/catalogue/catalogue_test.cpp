@@ -8,6 +8,7 @@
 #include "data/catalogue/dataset_choice.hpp"
 #include "data/catalogue/dataset_get.hpp"
 #include "data/hub/hub_names.hpp"
+#include "data/instruction/instruction_format.hpp"
 #include "tests/support/hub_client_fixture.hpp"
 
 namespace owlet {
@@ -25,6 +26,9 @@ TEST(Catalogue, EntriesAreComplete) {
     EXPECT_GT(set.bytes, 0u) << set.name;
     ASSERT_FALSE(set.parts.empty()) << set.name;
     EXPECT_EQ(set.parts[0].split, "train") << set.name;
+    if (set.kind != DatasetKind::text) {
+      EXPECT_EQ(find_instruction_format(set.layout).name, set.layout);
+    }
     for (const CataloguePart& part : set.parts) EXPECT_TRUE(is_safe_path(part.pattern)) << part.pattern;
   }
   EXPECT_EQ(find_catalogue_set("tiny-stories")->repo, "roneneldan/TinyStories");

@@ -10,7 +10,7 @@ std::vector<CatalogueSet> open_orca_sets() {
                   .licence = "MIT",
                   .kind = DatasetKind::instruction,
                   .format = "parquet",
-                  .layout = "open-orca",
+                  .layout = "prompt-completion",
                   .bytes = 4'100'000'000,
                   .content = "4.2 M requests with system prompts",
                   .purpose = "a large, varied set of answers that explain themselves",

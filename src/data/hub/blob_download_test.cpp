@@ -145,8 +145,10 @@ TEST_F(HubClientTest, AContentChangedDuringADownloadStartsAgain) {
   script_content({ServerAnswer{200, {{"ETag", digest_of(DigestKind::git_blob, old_content)}}, old_content, 30'000}});
   hooks_.on_message = [&](const std::string& line) {
     if (line.find("trying again") != std::string::npos) add_small("a.txt", new_content);
+    messages_ += line + "\n";
   };
   EXPECT_EQ(read_file(fetch("a.txt").path), new_content);
+  EXPECT_NE(messages_.find("changed on the server"), std::string::npos) << messages_;
   expect_no_incomplete();
 }
 
@@ -243,18 +245,42 @@ TEST_F(HubClientTest, TooLongAWaitIsAnErrorWithItsLength) {
 }
 
 TEST_F(HubClientTest, SilentAndTricklingServersAreDropped) {
-  add_large("a.txt", "content");
+  add_large("a.txt", some_content(1000));
   settings_.max_attempts = 2;
-  for (const bool is_silent : {true, false}) {
-    set_fault([&](const ServerRequest&) {
-      ServerAnswer slow{200, {{"X-Repo-Commit", std::string(200, 'c')}}, "content"};
-      (is_silent ? slow.silent_milliseconds : slow.drip_milliseconds) = is_silent ? 10'000 : 100;
-      return slow;
+  ServerAnswer silent, slow_header, slow_body;
+  silent.silent_milliseconds = 10'000;
+  slow_header.headers = {{"X-Repo-Commit", std::string(200, 'c')}};
+  slow_header.drip_milliseconds = slow_body.drip_milliseconds = 100;
+  slow_header.drips_header = true;
+  slow_body.body = some_content(1000);
+  for (const auto& [answer, words] :
+       {std::pair(silent, "nothing came for 0.4 s"), {slow_header, "nothing came"}, {slow_body, "bytes came in 1."}}) {
+    set_fault([answer = answer](const ServerRequest& request) -> std::optional<ServerAnswer> {
+      if (answer.body.empty() || FakeHub::is_content(request)) return answer;
+      return std::nullopt;
     });
+    messages_.clear();
     const auto start = std::chrono::steady_clock::now();
     const Error error = fetch_error("a.txt");
-    EXPECT_EQ(error.kind(), ErrorKind::io);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8)) << is_silent;
+    EXPECT_EQ(error.kind(), ErrorKind::io) << words;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8)) << words;
+    EXPECT_NE(messages_.find(words), std::string::npos) << messages_;
+  }
+}
+
+TEST_F(HubClientTest, PartsOfAnotherPlaceAreNotTaken) {
+  const std::string content = some_content(10'000);
+  add_large("a.txt", content);
+  const ServerAnswer elsewhere{206, {{"Content-Range", "bytes 4000-9999/10000"}}, content.substr(4'000)};
+  const ServerAnswer nowhere{206, {}, content.substr(5'000)};
+  for (const ServerAnswer& answer : {elsewhere, nowhere}) {
+    fs::remove_all(settings_.cache);
+    hub_.server().forget_requests();
+    fs::create_directories(incomplete_of(content).parent_path());
+    write_file_atomically(incomplete_of(content), content.substr(0, 5'000));
+    script_content({answer});
+    EXPECT_EQ(read_file(fetch("a.txt").path), content);
+    EXPECT_EQ(ranges(), (std::vector<std::string>{"bytes=5000-", ""}));
   }
 }
 

@@ -16,6 +16,7 @@ namespace {
 constexpr int kMaxRedirects = 10;
 constexpr int kMaxRounds = 8;
 constexpr size_t kMaxTreeFiles = 2'000'000;
+constexpr size_t kPagesBetweenMessages = 10;
 
 /// The first value that a chain of answers gives for each header counts: a redirect to the storage host carries the
 /// Hub's own, the storage host's mean other things.
@@ -139,6 +140,7 @@ std::vector<RepoFile> HubClient::list_files(const std::string& repo, const std::
     HttpResponse answer;
     const auto page = parse_tree_page(requests_.get_json(url, subject, &answer), url);
     files.insert(files.end(), page.begin(), page.end());
+    if (seen_urls.size() % kPagesBetweenMessages == 0) hooks_.say("{}: {} so far", subject.what, files.size());
     check(files.size() <= kMaxTreeFiles, ErrorKind::corrupt_file, "{}: more than {} files", repo, kMaxTreeFiles);
     const auto next = next_link(answer.header("link").value_or(""));
     if (!next) break;
@@ -251,7 +253,9 @@ CachedFile HubClient::fetch_known(const RepoCache& cache, FileMetadata metadata,
                   [&] { hooks_.say("{}: another process fetches it; waiting", subject.what); });
     const std::string note = subject.revision + " " + path;
     lock.write_note(note);
-    const bool has_blob = std::filesystem::is_regular_file(cache.blob(metadata.etag));
+    // Whoever held the lock may have finished the file.
+    const bool has_blob =
+        cache.has(metadata.commit, path) || std::filesystem::is_regular_file(cache.blob(metadata.etag));
     std::string reason;
     const BlobOutcome outcome =
         has_blob ? BlobOutcome::whole : download_blob(requests_, cache, metadata, subject, meter, reason);
