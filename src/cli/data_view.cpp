@@ -2,6 +2,7 @@
 
 #include "base/human.hpp"
 #include "base/text_table.hpp"
+#include "data/sources/input_files.hpp"
 
 namespace owlet {
 
@@ -40,6 +41,28 @@ void print_chat(const DatasetInfo& info, Console& console) {
                   info.bytes_per_token));
 }
 
+/// What became of everything that is not stored, or stored twice.
+void print_accounts(const DatasetInfo& info, Console& console) {
+  const DuplicateInfo& duplicates = info.duplicates;
+  const uint64_t num_duplicates = duplicates.within_train + duplicates.within_validation + duplicates.across;
+  std::string line = fmt::format("left out: {} empty, {} skipped", info.empty, info.skipped);
+  if (duplicates.are_dropped) line += fmt::format(", {} equal to an earlier document", num_duplicates);
+  console.result(line);
+  for (const SkippedRecord& skipped : info.skipped_places) {
+    console.result(fmt::format("  {}: {}", skipped.place, printable(skipped.reason)));
+  }
+  if (info.skipped > info.skipped_places.size() && !info.skipped_places.empty()) {
+    console.result(fmt::format("  … and {} more", info.skipped - info.skipped_places.size()));
+  }
+  if (num_duplicates > 0 && !duplicates.are_dropped) {
+    console.result(fmt::format("equal to an earlier document: {} in train, {} in validation, {} across",
+                               duplicates.within_train, duplicates.within_validation, duplicates.across));
+  }
+  if (!info.passed_over.empty()) {
+    console.result(fmt::format("files of other kinds, not read: {}", describe_passed_over(info.passed_over)));
+  }
+}
+
 }  // namespace
 
 OrderedJson data_statistics_json(const DatasetInfo& info) {
@@ -49,9 +72,19 @@ OrderedJson data_statistics_json(const DatasetInfo& info) {
   const auto side = [](const SplitInfo& split) {
     return OrderedJson{{"documents", split.documents}, {"tokens", split.tokens}, {"bytes", split.bytes}};
   };
+  OrderedJson places = OrderedJson::array();
+  for (const SkippedRecord& skipped : info.skipped_places) {
+    places.push_back({{"place", skipped.place}, {"reason", skipped.reason}});
+  }
   OrderedJson json = {{"documents", info.documents},
                       {"empty", info.empty},
                       {"skipped", info.skipped},
+                      {"skipped_places", places},
+                      {"duplicates",
+                       {{"within_train", info.duplicates.within_train},
+                        {"within_validation", info.duplicates.within_validation},
+                        {"across", info.duplicates.across},
+                        {"dropped", info.duplicates.are_dropped}}},
                       {"tokens", info.tokens},
                       {"bytes", info.bytes},
                       {"bytes_per_token", info.bytes_per_token},
@@ -85,8 +118,8 @@ void print_data_statistics(const DatasetInfo& info, Console& console) {
   if (info.chat) {
     print_chat(info, console);
   } else {
-    console.result(fmt::format("{:.2f} bytes per token; {} empty documents left out, {} skipped; split by {}",
-                               info.bytes_per_token, info.empty, info.skipped, info.split));
+    console.result(fmt::format("{:.2f} bytes per token; split by {}", info.bytes_per_token, info.split));
+    print_accounts(info, console);
   }
   std::string lengths = fmt::format("length of {} in tokens:", unit);
   for (const auto& [percent, tokens] : info.length_percentiles) {

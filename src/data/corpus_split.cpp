@@ -32,6 +32,12 @@ CorpusSurvey survey_corpus(DocumentSource& source, SplitKind kind, uint64_t seed
       break;
     }
   }
+  survey.empty = source.num_empty();
+  survey.skipped = source.num_skipped();
+  if (!source.skipped().empty()) {
+    const SkippedRecord& first = source.skipped().front();
+    survey.first_skipped = fmt::format("; the first: {}: {}", first.place, first.reason);
+  }
   source.rewind();
   std::sort(survey.hashes.begin(), survey.hashes.end());
   survey.hashes.erase(std::unique(survey.hashes.begin(), survey.hashes.end()), survey.hashes.end());
@@ -52,8 +58,9 @@ CorpusSplit::CorpusSplit(DocumentSource& source, SplitKind kind, double share, u
   check(share < 1, ErrorKind::invalid_argument, "validation share {}, expected at least 0 and below 1", share);
   survey_ = survey_corpus(source, kind, seed);
   const std::string first_file = source.files().empty() ? std::string("the source") : source.files()[0].path;
-  check(survey_.documents > 0, ErrorKind::invalid_argument, "no document with text in {} ({} file(s), {} empty)",
-        first_file, source.files().size(), source.num_empty());
+  check(survey_.documents > 0, ErrorKind::invalid_argument,
+        "no document with text in {} ({} file(s), {} empty, {} skipped{})", first_file, source.files().size(),
+        survey_.empty, survey_.skipped, survey_.first_skipped);
   if (kind_ == SplitKind::automatic) {
     kind_ = survey_.is_whole && survey_.hashes.size() < kMinDocumentsToSplit ? SplitKind::tail : SplitKind::documents;
   }
@@ -79,10 +86,26 @@ void CorpusSplit::choose_threshold() {
   threshold_ = survey_.hashes[std::clamp<size_t>(wanted, 1, distinct - 1)];
 }
 
+CorpusSplit::CorpusSplit(const Json& decision, const std::string& source, uint64_t seed)
+    : kind_(json_get<bool>(decision, "is_tail", source) ? SplitKind::tail : SplitKind::documents),
+      share_(json_get<double>(decision, "share", source)),
+      seed_(seed),
+      threshold_(json_get<uint64_t>(decision, "threshold", source)),
+      tail_begin_(json_get<uint64_t>(decision, "tail_begin", source)) {}
+
+OrderedJson CorpusSplit::decision() const {
+  return {
+      {"is_tail", kind_ == SplitKind::tail}, {"share", share_}, {"threshold", threshold_}, {"tail_begin", tail_begin_}};
+}
+
+CorpusSplit::Side CorpusSplit::side_of(std::string_view document) const {
+  return document_split_hash(seed_, document) < threshold_ ? Side::validation : Side::train;
+}
+
 void CorpusSplit::place(std::string document, const std::function<void(std::string, Side)>& add) {
   if (kind_ == SplitKind::documents) {
-    const bool is_validation = document_split_hash(seed_, document) < threshold_;
-    add(std::move(document), is_validation ? Side::validation : Side::train);
+    const Side side = side_of(document);
+    add(std::move(document), side);
     return;
   }
   const uint64_t begin = position_;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.hpp"
 #include "data/document_source.hpp"
 #include "data/prepare.hpp"
 
@@ -15,7 +16,9 @@ namespace owlet {
 /// What a first look at a source found.
 struct CorpusSurvey {
   uint64_t documents = 0;
-  uint64_t bytes = 0;            ///< text of the documents seen
+  uint64_t bytes = 0;  ///< text of the documents seen
+  uint64_t empty = 0, skipped = 0;
+  std::string first_skipped;     ///< place and reason, for a message
   bool is_whole = false;         ///< every document was seen
   std::string sample;            ///< the first text, up to 256 KiB, to estimate tokens per byte
   std::vector<uint64_t> hashes;  ///< split hashes of the documents seen, sorted, each once
@@ -32,6 +35,13 @@ class CorpusSplit {
   /// Calls `add` with the whole document and its side, or with both parts of the document in which the tail begins.
   /// Documents come in the source's order.
   void place(std::string document, const std::function<void(std::string, Side)>& add);
+
+  /// The side of a document under a split by documents. Safe to call from several threads.
+  Side side_of(std::string_view document) const;
+
+  /// What was decided, and a split that goes on with it from the beginning of the source, without looking at it again.
+  OrderedJson decision() const;
+  CorpusSplit(const Json& decision, const std::string& source, uint64_t seed);
 
   SplitKind kind() const { return kind_; }  ///< documents or tail
   double share() const { return share_; }

@@ -52,6 +52,26 @@ std::map<Key, Value> number_map(const Json& object, const std::string& name, con
   return map;
 }
 
+std::map<std::string, uint64_t> number_of_files(const Json& object, const std::string& source) {
+  check(object.is_object(), ErrorKind::corrupt_file, "{}: 'files_passed_over' is no object", source);
+  std::map<std::string, uint64_t> counts;
+  for (const auto& [extension, count] : object.items()) counts[extension] = json_to<uint64_t>(count, extension, source);
+  return counts;
+}
+
+OrderedJson duplicates_to_json(const DuplicateInfo& duplicates) {
+  return {{"within_train", duplicates.within_train},
+          {"within_validation", duplicates.within_validation},
+          {"across", duplicates.across},
+          {"dropped", duplicates.are_dropped}};
+}
+
+DuplicateInfo duplicates_from_json(const Json& json, const std::string& source) {
+  if (json.is_null()) return {};
+  return {json_get<uint64_t>(json, "within_train", source), json_get<uint64_t>(json, "within_validation", source),
+          json_get<uint64_t>(json, "across", source), json_get<bool>(json, "dropped", source)};
+}
+
 std::shared_ptr<const TokenSequence> open_split(const fs::path& folder, const SplitInfo& split,
                                                 const DatasetInfo& info) {
   std::vector<ShardReader> shards;
@@ -103,6 +123,13 @@ std::string dataset_info_to_json(const DatasetInfo& info) {
   json["documents"] = info.documents;
   json["empty"] = info.empty;
   json["skipped"] = info.skipped;
+  json["skipped_places"] = OrderedJson::array();
+  for (const SkippedRecord& skipped : info.skipped_places) {
+    json["skipped_places"].push_back({{"place", skipped.place}, {"reason", skipped.reason}});
+  }
+  json["duplicates"] = duplicates_to_json(info.duplicates);
+  json["files_passed_over"] = OrderedJson::object();
+  for (const auto& [extension, count] : info.passed_over) json["files_passed_over"][extension] = count;
   json["tokens"] = info.tokens;
   json["bytes"] = info.bytes;
   json["bytes_per_token"] = info.bytes_per_token;
@@ -116,6 +143,7 @@ std::string dataset_info_to_json(const DatasetInfo& info) {
                        {"vocab_size", info.vocab_size},
                        {"end_of_text_id", info.end_of_text_id}};
   json["separator"] = info.separator;
+  json["column"] = info.column;
   json["split"] = info.split;
   json["validation_share"] = info.validation_share;
   json["seed"] = info.seed;
@@ -138,6 +166,13 @@ DatasetInfo dataset_info_from_json(const std::string& text, const std::string& s
   info.documents = json_get<uint64_t>(json, "documents", source);
   info.empty = json_get<uint64_t>(json, "empty", source);
   info.skipped = json_get<uint64_t>(json, "skipped", source);
+  for (const Json& skipped : json_get_or<std::vector<Json>>(json, "skipped_places", {}, source)) {
+    info.skipped_places.push_back(
+        {json_get<std::string>(skipped, "place", source), json_get<std::string>(skipped, "reason", source)});
+  }
+  info.duplicates = duplicates_from_json(json_get_or<Json>(json, "duplicates", Json(), source), source);
+  info.passed_over = number_of_files(json_get_or<Json>(json, "files_passed_over", Json::object(), source), source);
+  info.column = json_get_or<std::string>(json, "column", "", source);
   info.tokens = json_get<uint64_t>(json, "tokens", source);
   info.bytes = json_get<uint64_t>(json, "bytes", source);
   info.bytes_per_token = json_get<double>(json, "bytes_per_token", source);

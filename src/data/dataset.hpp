@@ -27,13 +27,23 @@ struct SplitInfo {
   std::vector<ShardInfo> shards;
 };
 
+/// Documents that equal an earlier one byte for byte.
+struct DuplicateInfo {
+  uint64_t within_train = 0, within_validation = 0;
+  uint64_t across = 0;  ///< the earlier one is on the other side
+  bool are_dropped = false;
+};
+
 /// What data.json says.
 struct DatasetInfo {
-  uint64_t documents = 0;  ///< with text
-  uint64_t empty = 0;      ///< without text: counted, not stored
-  uint64_t skipped = 0;    ///< unreadable
-  uint64_t tokens = 0;     ///< all of them, end-of-text tokens included
-  uint64_t bytes = 0;      ///< of text
+  uint64_t documents = 0;                     ///< stored, all of them with text
+  uint64_t empty = 0;                         ///< without text: counted, not stored
+  uint64_t skipped = 0;                       ///< unreadable
+  std::vector<SkippedRecord> skipped_places;  ///< the first 20 of those
+  DuplicateInfo duplicates;
+  std::map<std::string, uint64_t> passed_over;  ///< files in folders that were of no known kind, by extension
+  uint64_t tokens = 0;                          ///< all of them, end-of-text tokens included
+  uint64_t bytes = 0;                           ///< of text
   double bytes_per_token = 0;
   std::map<int, uint64_t> length_percentiles;  ///< 50, 90, 99, 100 -> tokens of a document
   std::map<uint64_t, double> fits;             ///< context (128 … 8192) -> share of documents that are no longer
@@ -41,7 +51,8 @@ struct DatasetInfo {
   int64_t vocab_size = 0;
   int64_t end_of_text_id = -1;  ///< -1: the tokenizer has none
   std::string separator;
-  std::string split;  ///< "documents" or "tail", as it was done
+  std::string column;  ///< of rows
+  std::string split;   ///< "documents" or "tail", as it was done
   double validation_share = 0;
   uint64_t seed = 0;
   std::vector<SourceFile> sources;

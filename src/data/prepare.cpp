@@ -1,111 +1,140 @@
 #include "data/prepare.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <memory>
+#include <optional>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/human.hpp"
+#include "base/log.hpp"
+#include "base/ordered_pipeline.hpp"
 #include "base/parallel_for.hpp"
 #include "data/corpus_split.hpp"
-#include "data/document_lengths.hpp"
-#include "data/shard.hpp"
-#include "data/sources/text_file.hpp"
-#include "data/split_writer.hpp"
+#include "data/prepare_folder.hpp"
+#include "data/prepare_work.hpp"
+#include "data/prepare_writer.hpp"
+#include "data/sources/input_files.hpp"
 #include "text/tokenizer.hpp"
 
 namespace owlet {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
-constexpr size_t kChunkDocuments = 8192;
-constexpr int64_t kDocumentsPerRange = 16;
+constexpr uint64_t kMinMemoryBytes = uint64_t{64} << 20, kMaxDefaultMemoryBytes = uint64_t{4} << 30;
+constexpr uint64_t kMinChunkBytes = uint64_t{64} << 10, kMaxChunkBytes = uint64_t{4} << 20;
+// A document is held as its row, as the parsed row, as itself, and its copies while buffers grow.
+constexpr uint64_t kMemoryPerDocument = 6;
+// Of a chunk there are lines, documents and tokens, three chunks for each thread; hashes take a quarter of the memory.
+constexpr uint64_t kMemoryPerChunk = 40;
+// Text unpacks to about so many times its size in a .gz, .zst or parquet file.
+constexpr double kUnpackedShare = 4;
 
-struct PlacedDocument {
-  std::string text;
-  CorpusSplit::Side side;
-};
+uint64_t default_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+  const uint64_t machine = pages > 0 && page_bytes > 0
+                               ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes)
+                               : kMaxDefaultMemoryBytes;
+  return std::clamp(machine / 4, kMinMemoryBytes, kMaxDefaultMemoryBytes);
+}
 
-/// One preparation under way: placed documents gather in a chunk, which is encoded in parallel and written in order.
-class Preparation {
- public:
-  Preparation(const fs::path& folder, const Tokenizer& tokenizer, const PrepareOptions& options, uint64_t total_bytes)
-      : tokenizer_(tokenizer),
-        options_(options),
-        train_(folder, "train", document_shards(tokenizer), options.tokens_per_shard),
-        validation_(folder, "validation", document_shards(tokenizer), options.tokens_per_shard) {
-    progress_.total_bytes = total_bytes;
+/// All that decides the output: a preparation goes on only with work of an equal request.
+OrderedJson describe_request(const std::vector<fs::path>& files, const PrepareOptions& options,
+                             const Tokenizer& tokenizer) {
+  OrderedJson request;
+  request["tokenizer"] = fmt::format("{:016x}", tokenizer.fingerprint());
+  request["split"] = static_cast<int>(options.split);
+  request["validation_share"] = options.validation_share;
+  request["seed"] = options.seed;
+  request["separator"] = options.documents.separator;
+  request["column"] = options.documents.column;
+  request["drop_duplicates"] = options.drops_duplicates;
+  request["tokens_per_shard"] = options.tokens_per_shard;
+  request["files"] = OrderedJson::array();
+  for (const fs::path& file : files) {
+    struct stat status {};
+    check(stat(file.c_str(), &status) == 0, ErrorKind::io, "cannot look at '{}'", file.string());
+    request["files"].push_back({{"path", fs::absolute(file).string()},
+                                {"bytes", status.st_size},
+                                {"modified", fmt::format("{}.{:09}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec)}});
   }
+  return request;
+}
 
-  void add(std::string document, CorpusSplit::Side side) {
-    chunk_bytes_ += document.size();
-    chunk_.push_back({std::move(document), side});
-    if (chunk_bytes_ >= kChunkBytes || chunk_.size() >= kChunkDocuments) write_chunk();
-  }
-
-  /// Fills in splits, totals and lengths.
-  void finish(DatasetInfo& info) {
-    write_chunk();
-    info.train = train_.finish();
-    info.validation = validation_.finish();
-    info.tokens = info.train.tokens + info.validation.tokens;
-    info.bytes = info.train.bytes + info.validation.bytes;
-    info.bytes_per_token = text_tokens_ == 0 ? 0 : static_cast<double>(info.bytes) / static_cast<double>(text_tokens_);
-    lengths_.fill(info);
-  }
-
- private:
-  void write_chunk() {
-    std::vector<std::vector<int32_t>> encoded(chunk_.size());
-    parallel_for(static_cast<int64_t>(chunk_.size()), kDocumentsPerRange, [&](int64_t begin, int64_t end) {
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        encoded[i] = tokenizer_.encode(chunk_[i].text);
-      }
-    });
-    const uint64_t mark_tokens = tokenizer_.end_of_text_id() ? 1 : 0;
-    for (size_t i = 0; i < chunk_.size(); ++i) {
-      (chunk_[i].side == CorpusSplit::Side::train ? train_ : validation_).add(encoded[i], {}, chunk_[i].text.size());
-      lengths_.add(encoded[i].size() + mark_tokens);
-      text_tokens_ += encoded[i].size();
-      progress_.tokens += encoded[i].size() + mark_tokens;
-    }
-    progress_.bytes += chunk_bytes_;
-    progress_.documents += chunk_.size();
-    chunk_.clear();
-    chunk_bytes_ = 0;
-    if (options_.on_progress) options_.on_progress(progress_);
-  }
-
-  const Tokenizer& tokenizer_;
-  const PrepareOptions& options_;
-  SplitWriter train_, validation_;
-  std::vector<PlacedDocument> chunk_;
-  uint64_t chunk_bytes_ = 0, text_tokens_ = 0;
-  DocumentLengths lengths_;
-  PrepareProgress progress_;
-};
-
-uint64_t total_file_bytes(const DocumentSource& source) {
+uint64_t total_file_bytes(const std::vector<SourceFile>& files) {
   uint64_t bytes = 0;
-  for (const SourceFile& file : source.files()) bytes += file.bytes;
+  for (const SourceFile& file : files) bytes += file.bytes;
+  return bytes;
+}
+
+double unpacked_bytes(const std::vector<SourceFile>& files) {
+  double bytes = 0;
+  for (const SourceFile& file : files) {
+    const bool is_packed = is_compressed_name(file.path) || inner_extension(file.path) == ".parquet";
+    bytes += static_cast<double>(file.bytes) * (is_packed ? kUnpackedShare : 1);
+  }
   return bytes;
 }
 
 /// Estimates the shards' size from the tokens per byte of the first text, with a tenth to spare.
-void check_space(const DocumentSource& source, const CorpusSplit& split, const Tokenizer& tokenizer,
+void check_space(const std::vector<SourceFile>& files, const CorpusSplit& split, const Tokenizer& tokenizer,
                  const fs::path& out) {
   const CorpusSurvey& survey = split.survey();
   const double tokens_per_byte =
       static_cast<double>(tokenizer.encode(survey.sample).size()) / static_cast<double>(survey.sample.size());
-  const double text_bytes = static_cast<double>(survey.is_whole ? survey.bytes : total_file_bytes(source));
+  const double text_bytes = survey.is_whole ? static_cast<double>(survey.bytes) : unpacked_bytes(files);
   const double documents_per_byte = static_cast<double>(survey.documents) / static_cast<double>(survey.bytes);
   const double width = token_width_bytes(static_cast<uint64_t>(tokenizer.vocab_size()));
-  const double needed = 1.1 * text_bytes * (tokens_per_byte * width + documents_per_byte * (8 + width));
+  const double for_document = width + 8 + sizeof(DocumentHash);
+  const double needed = 1.1 * text_bytes * (tokens_per_byte * width + documents_per_byte * for_document);
   const uint64_t free = free_disk_bytes(out);
   check(needed < static_cast<double>(free), ErrorKind::io,
         "'{}' would need about {} for the tokens, but {} are free there", out.string(),
         format_bytes(static_cast<uint64_t>(needed)), format_bytes(free));
+}
+
+/// Looks at the documents and decides how they are parted, or takes what was decided before the interruption.
+CorpusSplit decide_split(const std::vector<fs::path>& files, const PrepareOptions& options, const Tokenizer& tokenizer,
+                         PrepareFolder& folder) {
+  if (folder.state()) {
+    log_info("going on with the unfinished preparation in '{}'", folder.path().string());
+    const std::string source = folder.journal_name();
+    return CorpusSplit(json_get<Json>(*folder.state(), "split", source), source, options.seed);
+  }
+  try {
+    const auto source = open_documents(files, options.documents);
+    CorpusSplit split(*source, options.split, options.validation_share, options.seed);
+    check_space(source->files(), split, tokenizer, options.out);
+    return split;
+  } catch (...) {
+    folder.discard();
+    throw;
+  }
+}
+
+void run_pipeline(const std::vector<fs::path>& files, const PrepareOptions& options, const Tokenizer& tokenizer,
+                  CorpusSplit& split, PrepareWriter& writer) {
+  const auto threads = static_cast<uint64_t>(num_threads());
+  const uint64_t by_memory =
+      std::clamp(options.memory_bytes / (kMemoryPerChunk * threads), kMinChunkBytes, kMaxChunkBytes);
+  const uint64_t chunk_bytes = options.chunk_bytes > 0 ? options.chunk_bytes : by_memory;
+  WorkReader reader(files, options.documents, split, tokenizer, chunk_bytes);
+  reader.seek(writer.position());
+  OrderedPipeline<PrepareWork, EncodedWork> pipeline(
+      num_threads(), [&](PrepareWork& work) { return reader.next(work); },
+      [&](PrepareWork&& work) { return encode_work(std::move(work), options.documents, split, tokenizer); },
+      [&](EncodedWork&& work) { writer.write(std::move(work)); });
+  pipeline.run();
+}
+
+void check_options(const PrepareOptions& options) {
+  check(!options.out.empty(), ErrorKind::invalid_argument, "no data folder given");
+  check(options.tokens_per_shard > 0, ErrorKind::invalid_argument, "0 tokens per shard, expected at least 1");
+  check(options.memory_bytes >= kMinMemoryBytes, ErrorKind::invalid_argument, "{} of memory, expected at least {}",
+        format_bytes(options.memory_bytes), format_bytes(kMinMemoryBytes));
+  check_data_folder_target(options.out, options.force);
 }
 
 }  // namespace
@@ -123,51 +152,48 @@ void check_data_folder_target(const fs::path& out, bool force) {
   }
 }
 
-DatasetInfo prepare_dataset(DocumentSource& source, const PrepareOptions& options) {
-  check(!options.out.empty(), ErrorKind::invalid_argument, "no data folder given");
-  check(options.tokens_per_shard > 0, ErrorKind::invalid_argument, "0 tokens per shard, expected at least 1");
-  check_data_folder_target(options.out, options.force);
+DatasetInfo prepare_files(const std::vector<fs::path>& paths, const PrepareOptions& given) {
+  PrepareOptions options = given;
+  if (options.memory_bytes == 0) options.memory_bytes = default_memory_bytes();
+  options.documents.max_document_bytes = options.memory_bytes / kMemoryPerDocument;
+  check_options(options);
+  const InputFiles input = find_input_files(paths);
+  const std::vector<SourceFile> sources = source_files(input.files);
   const Tokenizer tokenizer = load_tokenizer(options.tokenizer);
-  CorpusSplit split(source, options.split, options.validation_share, options.seed);
-  check_space(source, split, tokenizer, options.out);
+  PrepareFolder folder(options.out, describe_request(input.files, options, tokenizer), options.restarts);
+  CorpusSplit split = decide_split(input.files, options, tokenizer, folder);
 
-  const fs::path parent = fs::absolute(options.out).lexically_normal().parent_path();
-  std::error_code error;
-  fs::create_directories(options.out.has_filename() ? parent : parent.parent_path(), error);
-  check(!error, ErrorKind::io, "cannot create the folder of '{}': {}", options.out.string(), error.message());
-  AtomicFolder folder(options.out);
-
-  Preparation preparation(folder.working_path(), tokenizer, options,
-                          split.survey().is_whole ? split.survey().bytes : total_file_bytes(source));
-  std::string document;
-  while (source.next(document)) {
-    split.place(std::move(document),
-                [&](std::string part, CorpusSplit::Side side) { preparation.add(std::move(part), side); });
+  PrepareWriter writer(folder, tokenizer, split, options, total_file_bytes(sources));
+  try {
+    run_pipeline(input.files, options, tokenizer, split, writer);
+  } catch (const Error& error) {
+    // What is written before a bad row or a request to stop is whole; a full disk has no room to say so.
+    if (error.kind() != ErrorKind::io) writer.keep();
+    throw;
   }
 
   DatasetInfo info;
-  preparation.finish(info);
-  info.documents = source.num_documents();
-  info.empty = source.num_empty();
-  info.skipped = source.num_skipped();
+  writer.finish(info);
+  info.passed_over = input.passed_over;
   info.tokenizer_fingerprint = fmt::format("{:016x}", tokenizer.fingerprint());
   info.vocab_size = tokenizer.vocab_size();
   info.end_of_text_id = tokenizer.end_of_text_id().value_or(-1);
-  info.separator = source.separator();
+  info.separator = options.documents.separator;
+  info.column = options.documents.column;
   info.split = split.kind() == SplitKind::tail ? "tail" : "documents";
   info.validation_share = split.share();
   info.seed = options.seed;
-  info.sources = source.files();
-  tokenizer.save(folder.working_path() / "tokenizer");
-  write_file_atomically(folder.working_path() / "data.json", dataset_info_to_json(info));
+  info.sources = sources;
+  tokenizer.save(folder.data_path() / "tokenizer");
+  write_file_atomically(folder.data_path() / "data.json", dataset_info_to_json(info));
   folder.commit();
   return info;
 }
 
 DatasetInfo prepare_text_files(const std::vector<fs::path>& files, const std::string& separator,
-                               const PrepareOptions& options) {
-  TextFileSource source(files, separator);
-  return prepare_dataset(source, options);
+                               PrepareOptions options) {
+  options.documents.separator = separator;
+  return prepare_files(files, options);
 }
 
 }  // namespace owlet

@@ -11,15 +11,11 @@
 
 namespace owlet {
 
-/// A row that could not be read, and why.
-struct SkippedRecord {
-  std::string place;  ///< for example "chat.jsonl, line 17" or "train.parquet, row 4"
-  std::string reason;
-};
-
 struct RecordOptions {
   std::vector<std::string> columns;  ///< the only ones wanted; empty: all
   bool skips_bad_records = false;    ///< count and pass over instead of throwing
+  /// Longest row of a text format, in bytes; longer ones are bad. A parsed row takes about three times its bytes.
+  uint64_t max_row_bytes = uint64_t{1} << 28;
 };
 
 /// Rows one after the other, in an order that is always the same; memory is bounded by the largest row (jsonl) or the

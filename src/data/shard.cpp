@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "shards are read and w
 
 constexpr char kMagic[8] = {'O', 'W', 'L', 'E', 'T', 'S', 'H', 'D'};
 constexpr uint32_t kVersion = 1, kMaskedVersion = 2;
-constexpr uint64_t kHeaderBytes = 128, kHeaderCrcOffset = 124;
+constexpr uint64_t kHeaderCrcOffset = 124;
 constexpr uint64_t kMaxVocabSize = uint64_t{1} << 31;
 constexpr size_t kBufferBytes = size_t{1} << 18;
 constexpr uint64_t kVerifyChunkTokens = uint64_t{1} << 16;
@@ -31,33 +31,9 @@ T get(std::span<const std::byte> bytes, size_t offset) {
   return value;
 }
 
-std::vector<std::byte> encode_header(const ShardHeader& header) {
-  std::vector<std::byte> bytes(kHeaderBytes);
-  std::memcpy(bytes.data(), kMagic, sizeof kMagic);
-  put(bytes, 8, header.has_loss_mask() ? kMaskedVersion : kVersion);
-  put(bytes, 12, header.token_width_bytes);
-  put(bytes, 16, header.vocab_size);
-  put(bytes, 24, header.tokenizer_fingerprint);
-  put(bytes, 32, header.end_of_text_id);
-  put(bytes, 40, header.num_tokens);
-  put(bytes, 48, header.num_documents);
-  put(bytes, 56, header.text_bytes);
-  put(bytes, 64, header.tokens_offset);
-  put(bytes, 72, header.documents_offset);
-  put(bytes, 80, header.tokens_crc);
-  put(bytes, 84, header.documents_crc);
-  if (header.has_loss_mask()) {
-    put(bytes, 88, header.loss_mask_offset);
-    put(bytes, 96, header.num_trained_tokens);
-    put(bytes, 104, header.loss_mask_crc);
-  }
-  put(bytes, kHeaderCrcOffset, crc32(std::span(bytes).first(kHeaderCrcOffset)));
-  return bytes;
-}
-
 ShardHeader decode_header(std::span<const std::byte> bytes, const std::string& where) {
-  check(bytes.size() >= kHeaderBytes, ErrorKind::corrupt_file, "{}: {} bytes are too few for a shard (header: {})",
-        where, bytes.size(), kHeaderBytes);
+  check(bytes.size() >= kShardHeaderBytes, ErrorKind::corrupt_file, "{}: {} bytes are too few for a shard (header: {})",
+        where, bytes.size(), kShardHeaderBytes);
   check(std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0, ErrorKind::corrupt_file, "{} is no Owlet shard", where);
   const uint32_t crc = get<uint32_t>(bytes, kHeaderCrcOffset);
   const uint32_t computed = crc32(bytes.first(kHeaderCrcOffset));
@@ -93,6 +69,30 @@ uint64_t loss_mask_bytes(uint64_t num_tokens) { return round_up_to_8((num_tokens
 
 }  // namespace
 
+std::vector<std::byte> encode_shard_header(const ShardHeader& header) {
+  std::vector<std::byte> bytes(kShardHeaderBytes);
+  std::memcpy(bytes.data(), kMagic, sizeof kMagic);
+  put(bytes, 8, header.has_loss_mask() ? kMaskedVersion : kVersion);
+  put(bytes, 12, header.token_width_bytes);
+  put(bytes, 16, header.vocab_size);
+  put(bytes, 24, header.tokenizer_fingerprint);
+  put(bytes, 32, header.end_of_text_id);
+  put(bytes, 40, header.num_tokens);
+  put(bytes, 48, header.num_documents);
+  put(bytes, 56, header.text_bytes);
+  put(bytes, 64, header.tokens_offset);
+  put(bytes, 72, header.documents_offset);
+  put(bytes, 80, header.tokens_crc);
+  put(bytes, 84, header.documents_crc);
+  if (header.has_loss_mask()) {
+    put(bytes, 88, header.loss_mask_offset);
+    put(bytes, 96, header.num_trained_tokens);
+    put(bytes, 104, header.loss_mask_crc);
+  }
+  put(bytes, kHeaderCrcOffset, crc32(std::span(bytes).first(kHeaderCrcOffset)));
+  return bytes;
+}
+
 uint32_t token_width_bytes(uint64_t vocab_size) { return vocab_size <= (uint64_t{1} << 16) ? 2 : 4; }
 
 ShardWriter::ShardWriter(const std::filesystem::path& path, uint64_t vocab_size, uint64_t tokenizer_fingerprint,
@@ -106,8 +106,8 @@ ShardWriter::ShardWriter(const std::filesystem::path& path, uint64_t vocab_size,
   header_.vocab_size = vocab_size;
   header_.tokenizer_fingerprint = tokenizer_fingerprint;
   header_.end_of_text_id = end_of_text_id;
-  header_.tokens_offset = kHeaderBytes;
-  file_.write(std::vector<std::byte>(kHeaderBytes));
+  header_.tokens_offset = kShardHeaderBytes;
+  file_.write(std::vector<std::byte>(kShardHeaderBytes));
 }
 
 void ShardWriter::append(int32_t token) {
@@ -171,7 +171,7 @@ void ShardWriter::commit() {
   header_.documents_crc = crc32(index);
   file_.write(index);
   if (has_loss_mask_) write_loss_mask();
-  file_.write_at(0, encode_header(header_));
+  file_.write_at(0, encode_shard_header(header_));
   file_.commit();
 }
 
@@ -194,10 +194,10 @@ void ShardReader::check_layout() const {
   const uint64_t size = file_.size();
   check(h.num_tokens <= size / h.token_width_bytes && h.num_documents <= size / 8, ErrorKind::corrupt_file,
         "{}: {} tokens and {} documents do not fit into {} bytes", where(), h.num_tokens, h.num_documents, size);
-  const uint64_t documents_offset = round_up_to_8(kHeaderBytes + h.num_tokens * h.token_width_bytes);
-  check(h.tokens_offset == kHeaderBytes && h.documents_offset == documents_offset, ErrorKind::corrupt_file,
+  const uint64_t documents_offset = round_up_to_8(kShardHeaderBytes + h.num_tokens * h.token_width_bytes);
+  check(h.tokens_offset == kShardHeaderBytes && h.documents_offset == documents_offset, ErrorKind::corrupt_file,
         "{}: sections at bytes {} and {}, expected {} and {}", where(), h.tokens_offset, h.documents_offset,
-        kHeaderBytes, documents_offset);
+        kShardHeaderBytes, documents_offset);
   const uint64_t documents_end = documents_offset + 8 * h.num_documents;
   check(!h.has_loss_mask() || h.loss_mask_offset == documents_end, ErrorKind::corrupt_file,
         "{}: loss mask at byte {}, expected {}", where(), h.loss_mask_offset, documents_end);

@@ -50,6 +50,10 @@ struct ShardHeader {
   bool has_loss_mask() const { return loss_mask_offset != 0; }
 };
 
+/// The header as it stands in the file, for who writes the sections itself.
+std::vector<std::byte> encode_shard_header(const ShardHeader& header);
+inline constexpr uint64_t kShardHeaderBytes = 128;
+
 /// Writes one shard; memory: a small buffer, 8 bytes per document, and one bit per token with a loss mask. Not
 /// thread-safe.
 class ShardWriter {

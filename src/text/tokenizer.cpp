@@ -79,12 +79,14 @@ struct Tokenizer::State {
         frame(parse_post_processor(section(definition.post_processor), kSource, "post_processor")),
         matcher(definition.added_tokens, [this](std::string_view text) { return normalized(text); }),
         needs_valid_utf8(!definition.is_byte_level || normalizer != nullptr || encoder.needs_valid_utf8()) {
+    is_cut_safely = keeps_splitters_cuts();
     set_token_bytes();
     set_spellings();
     set_end_of_text();
     set_fingerprint();
   }
 
+  bool keeps_splitters_cuts() const;
   void set_token_bytes();
   void set_spellings();
   void set_end_of_text();
@@ -101,6 +103,7 @@ struct Tokenizer::State {
   TokenizerDefinition definition;
   int32_t vocab_size;
   std::unique_ptr<Normalizer> normalizer;  // may be null
+  bool is_cut_safely = false;              // the splitter's safe cuts hold for the whole tokenizer
   std::unique_ptr<PreTokenizer> splitter;
   BpeEncoder encoder;
   Decoder decoder;
@@ -113,6 +116,16 @@ struct Tokenizer::State {
   std::optional<int32_t> end_of_text_id;
   uint64_t fingerprint = 0;
 };
+
+/// Splitters cut before ASCII white space that follows something else. Composition (NFC) never crosses such a place;
+/// other normalizers may depend on where a text begins, and added tokens may hold or swallow the white space.
+bool Tokenizer::State::keeps_splitters_cuts() const {
+  if (normalizer && json_get_or<std::string>(section(definition.normalizer), "type", "", kSource) != "NFC")
+    return false;
+  return std::none_of(definition.added_tokens.begin(), definition.added_tokens.end(), [](const AddedToken& token) {
+    return !token.is_special && (token.strips_right || token.content.find_first_of(" \t\n\v\f\r") != std::string::npos);
+  });
+}
 
 void Tokenizer::State::set_token_bytes() {
   token_bytes.resize(static_cast<size_t>(vocab_size));
@@ -246,6 +259,10 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, bool parse_special
 
 void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, bool parse_special) const {
   state_->encode(text, parse_special, ids);
+}
+
+size_t Tokenizer::safe_cut(std::string_view text, size_t from) const {
+  return state_->is_cut_safely ? state_->splitter->safe_cut(text, from) : text.size();
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {

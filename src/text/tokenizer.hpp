@@ -42,6 +42,10 @@ class Tokenizer {
   /// bound on the text.
   void encode_append(std::string_view text, std::vector<int32_t>& ids, bool parse_special = false) const;
 
+  /// A place at or after `from` where `text` can be cut in two so that the ids of the parts (encode() without special
+  /// tokens) are the ids of the whole; text.size() where none is known.
+  size_t safe_cut(std::string_view text, size_t from) const;
+
   /// The bytes of `ids`, joined. Special tokens are left out, or written as their content with `skip_special` false.
   /// Ids that are no token (a padded vocabulary, negative) add nothing. The end may be an incomplete character.
   std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;

@@ -5,8 +5,9 @@
 // section 3.1), whatever the order of a sum of n terms. The bounds are of first order. Rounding the finished result to
 // its own type is added by the harness.
 //
-// Two liberties that kernels may take, and the bounds allow:
-//   - exponentials are wrong by up to kExpRoundings unit roundoffs (2 units in the last place);
+// Liberties that kernels may take, and the bounds allow:
+//   - exponentials are wrong by up to kExpRoundings unit roundoffs (2 units in the last place), in activation functions
+//     with results in bf16 by up to kNarrowExpRoundings;
 //   - an intermediate that becomes the operand of a matrix product may be held in the activation type.
 #pragma once
 
@@ -20,6 +21,8 @@ namespace owlet::test {
 
 inline constexpr double kF32Roundoff = unit_roundoff(DType::f32);
 inline constexpr double kExpRoundings = 4;
+/// Of exponentials inside an activation function whose results are rounded to bf16: 2^-18, a five-hundredth of that.
+inline constexpr double kNarrowExpRoundings = 64;
 
 /// Bound of n roundings in f32.
 inline double gamma(double n) { return n * kF32Roundoff / (1 - n * kF32Roundoff); }

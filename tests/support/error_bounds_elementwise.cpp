@@ -19,18 +19,25 @@ constexpr double kNormalRoundings = 10;
 
 double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 
+/// How wrong the exponentials of a sigmoid may be whose results are in `activation`: far below a rounding to bf16.
+double exp_roundings(DType activation) { return activation == DType::bf16 ? kNarrowExpRoundings : kExpRoundings; }
+
 /// Error of sigmoid(z) where z itself is wrong by `argument_error`: its slope is s (1 - s); the exponential's relative
 /// error acts like an error of z; then a sum and a quotient.
-double sigmoid_error(double s, double argument_error) {
-  return s * (1 - s) * (argument_error + kExpRoundings * kF32Roundoff) + gamma(2.0) * s;
+double sigmoid_error(double s, double argument_error, DType activation) {
+  return s * (1 - s) * (argument_error + exp_roundings(activation) * kF32Roundoff) + gamma(2.0) * s;
+}
+/// The same of an exact z; for bf16 a power of two of z times a constant is taken.
+double sigmoid_error_at(double z, DType activation) {
+  return sigmoid_error(sigmoid(z), activation == DType::bf16 ? gamma(2.0) * std::abs(z) : 0, activation);
 }
 
 /// 2 z of the tanh form of GELU, for which (1 + tanh z) / 2 = sigmoid(2 z), and its slope.
 double tanh_argument(double x) { return 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x); }
 double tanh_argument_slope(double x) { return 2 * std::sqrt(2 / std::numbers::pi) * (1 + 3 * 0.044715 * x * x); }
 /// The argument is a sum of terms of one sign after five products, constants rounded: 7 roundings.
-double tanh_sigmoid_error(double x) {
-  return sigmoid_error(sigmoid(tanh_argument(x)), gamma(7.0) * std::abs(tanh_argument(x)));
+double tanh_sigmoid_error(double x, DType activation) {
+  return sigmoid_error(sigmoid(tanh_argument(x)), gamma(7.0) * std::abs(tanh_argument(x)), activation);
 }
 
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
@@ -45,35 +52,36 @@ ErrorBound per_element(const Tensor& like, Error error_of) {
 
 }  // namespace
 
-ErrorBounds error_bounds(const op::SwiGlu& op, DType) {
+ErrorBounds error_bounds(const op::SwiGlu& op, DType activation) {
   return {{"y", per_element(op.y, [&](int64_t i) {
              const double gate = f64(op.gate)[i], s = sigmoid(gate);
-             return std::abs(gate * f64(op.up)[i]) * (sigmoid_error(s, 0) + gamma(2.0) * s);
+             return std::abs(gate * f64(op.up)[i]) * (sigmoid_error_at(gate, activation) + gamma(2.0) * s);
            })}};
 }
 
-ErrorBounds error_bounds(const op::SwiGluGrad& op, DType) {
+ErrorBounds error_bounds(const op::SwiGluGrad& op, DType activation) {
   const auto dgate = [&](int64_t i) {
     const double gate = f64(op.gate)[i], s = sigmoid(gate);
     const double terms = s + std::abs(gate) * s * (1 - s);
-    return std::abs(f64(op.dy)[i] * f64(op.up)[i]) * (sigmoid_error(s, 0) * (1 + std::abs(gate)) + gamma(7.0) * terms);
+    return std::abs(f64(op.dy)[i] * f64(op.up)[i]) *
+           (sigmoid_error_at(gate, activation) * (1 + std::abs(gate)) + gamma(7.0) * terms);
   };
   const auto dup = [&](int64_t i) {
     const double gate = f64(op.gate)[i], s = sigmoid(gate);
-    return std::abs(f64(op.dy)[i] * gate) * (sigmoid_error(s, 0) + gamma(2.0) * s);
+    return std::abs(f64(op.dy)[i] * gate) * (sigmoid_error_at(gate, activation) + gamma(2.0) * s);
   };
   return {{"dgate", per_element(op.dy, dgate)}, {"dup", per_element(op.dy, dup)}};
 }
 
-ErrorBounds error_bounds(const op::Gelu& op, DType) {
+ErrorBounds error_bounds(const op::Gelu& op, DType activation) {
   return {{"y", per_element(op.y, [&](int64_t i) {
              const double x = f64(op.x)[i];
              if (op.kind == GeluKind::exact) return std::abs(x) * normal_cdf(x) * gamma(kCdfRoundings + 1);
-             return std::abs(x) * (tanh_sigmoid_error(x) + gamma(2.0) * sigmoid(tanh_argument(x)));
+             return std::abs(x) * (tanh_sigmoid_error(x, activation) + gamma(2.0) * sigmoid(tanh_argument(x)));
            })}};
 }
 
-ErrorBounds error_bounds(const op::GeluGrad& op, DType) {
+ErrorBounds error_bounds(const op::GeluGrad& op, DType activation) {
   return {{"dx", per_element(op.dy, [&](int64_t i) {
              const double x = f64(op.x)[i], dy = std::abs(f64(op.dy)[i]);
              if (op.kind == GeluKind::exact) {
@@ -82,7 +90,7 @@ ErrorBounds error_bounds(const op::GeluGrad& op, DType) {
              }
              // slope = s + x s (1 - s) a', a' the slope of the argument.
              const double s = sigmoid(tanh_argument(x)), factor = std::abs(x) * tanh_argument_slope(x);
-             return dy * (tanh_sigmoid_error(x) * (1 + factor) + gamma(10.0) * (s + factor * s * (1 - s)));
+             return dy * (tanh_sigmoid_error(x, activation) * (1 + factor) + gamma(10.0) * (s + factor * s * (1 - s)));
            })}};
 }
 

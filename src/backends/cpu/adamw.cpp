@@ -29,16 +29,22 @@ void adamw_range(const op::AdamW& op, const AdamWFactors& factors, int64_t begin
   });
 }
 
-/// The same for a weight in bf16; `begin` is a multiple of kBitsGroup.
+/// The same for a weight in bf16; `begin` is a multiple of kBitsGroup. Random bits are made for several groups at a
+/// time: a group's rounds wait for each other, different groups' do not.
 void adamw_dithered_range(const op::AdamW& op, const AdamWFactors& factors, int64_t begin, int64_t end) {
-  HWY_ALIGN uint32_t bits[kBitsGroup];
-  for (int64_t group_begin = begin; group_begin < end; group_begin += static_cast<int64_t>(kBitsGroup)) {
-    fill_element_bits(op.seed, op.stream, op.weight_draw(), static_cast<uint64_t>(group_begin) / kBitsGroup, bits);
-    bf16* weight = op.weight.data<bf16>() + group_begin;
-    const float* gradient = op.gradient.data<float>() + group_begin;
-    float* m = op.m.data<float>() + group_begin;
-    float* v = op.v.data<float>() + group_begin;
-    const size_t count = std::min(kBitsGroup, static_cast<size_t>(end - group_begin));
+  constexpr size_t kGroups = 4, kElements = kGroups * kBitsGroup;
+  const PhiloxKeys keys(op.seed);
+  HWY_ALIGN uint32_t bits[kElements];
+  for (int64_t first = begin; first < end; first += static_cast<int64_t>(kElements)) {
+    for (size_t group = 0; group < kGroups; ++group) {
+      fill_element_bits(keys, op.stream, op.weight_draw(), static_cast<uint64_t>(first) / kBitsGroup + group,
+                        bits + group * kBitsGroup);
+    }
+    bf16* weight = op.weight.data<bf16>() + first;
+    const float* gradient = op.gradient.data<float>() + first;
+    float* m = op.m.data<float>() + first;
+    float* v = op.v.data<float>() + first;
+    const size_t count = std::min(kElements, static_cast<size_t>(end - first));
     for_each_vector(count, [&](size_t i, auto lanes) HWY_ATTR {
       V new_m = load(lanes, m + i), new_v = load(lanes, v + i);
       const V new_weight = adamw_elements(factors, load(lanes, weight + i), load(lanes, gradient + i), new_m, new_v);

@@ -21,42 +21,60 @@ inline constexpr size_t kBitsGroup = 64;
 using DBits = hn::CappedTag<uint32_t, 16>;
 using VBits = hn::Vec<DBits>;
 
-/// Upper and lower halves of the 64-bit products of all lanes.
-HWY_INLINE void multiply_wide(VBits a, VBits b, VBits& high, VBits& low) {
-  const DBits du;
-  const hn::Repartition<uint64_t, DBits> du64;
-  const auto even = hn::MulEven(a, b);
-  const auto odd = hn::MulEven(hn::BitCast(du, hn::ShiftRight<32>(hn::BitCast(du64, a))), b);
-  high = hn::OddEven(hn::BitCast(du, odd), hn::BitCast(du, hn::ShiftRight<32>(even)));
-  low = hn::OddEven(hn::BitCast(du, hn::ShiftLeft<32>(odd)), hn::BitCast(du, even));
-}
+/// The keys of Philox's ten rounds.
+struct PhiloxKeys {
+  static constexpr int kRounds = 10;
+  uint32_t first[kRounds], second[kRounds];
 
-/// Philox4x32-10, one block per lane: counters in, random words out. See base/random.cpp for the constants.
-HWY_INLINE void philox_rounds(uint64_t key, VBits& word0, VBits& word1, VBits& word2, VBits& word3) {
+  explicit PhiloxKeys(uint64_t key) {
+    for (uint32_t round = 0; round < kRounds; ++round) {
+      first[round] = static_cast<uint32_t>(key) + round * 0x9E3779B9u;
+      second[round] = static_cast<uint32_t>(key >> 32) + round * 0xBB67AE85u;
+    }
+  }
+};
+
+/// Philox4x32-10 of the blocks whose words stand in the even lanes; the odd lanes end up with anything. A 64-bit
+/// product in place of a word leaves its lower half where the next round looks for it.
+HWY_INLINE void philox_even_lanes(const PhiloxKeys& keys, VBits& word0, VBits& word1, VBits& word2, VBits& word3) {
   const DBits du;
   const auto multiplier0 = hn::Set(du, 0xD2511F53u), multiplier1 = hn::Set(du, 0xCD9E8D57u);
-  uint32_t key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    VBits high0, low0, high1, low1;
-    multiply_wide(word0, multiplier0, high0, low0);
-    multiply_wide(word2, multiplier1, high1, low1);
-    word0 = hn::Xor(hn::Xor(high1, word1), hn::Set(du, key0));
-    word1 = low1;
-    word2 = hn::Xor(hn::Xor(high0, word3), hn::Set(du, key1));
-    word3 = low0;
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
+  for (int round = 0; round < PhiloxKeys::kRounds; ++round) {
+    const auto product0 = hn::MulEven(word0, multiplier0), product1 = hn::MulEven(word2, multiplier1);
+    word0 = hn::Xor3(hn::BitCast(du, hn::ShiftRight<32>(product1)), word1, hn::Set(du, keys.first[round]));
+    word1 = hn::BitCast(du, product1);
+    word2 = hn::Xor3(hn::BitCast(du, hn::ShiftRight<32>(product0)), word3, hn::Set(du, keys.second[round]));
+    word3 = hn::BitCast(du, product0);
   }
 }
 
+/// Philox4x32-10, one block per lane: counters in, random words out. See base/random.cpp for the constants.
+HWY_INLINE void philox_rounds(const PhiloxKeys& keys, VBits& word0, VBits& word1, VBits& word2, VBits& word3) {
+  const DBits du;
+  const hn::Repartition<uint64_t, DBits> du64;
+  const auto odd_lanes = [&](VBits words)
+                             HWY_ATTR { return hn::BitCast(du, hn::ShiftRight<32>(hn::BitCast(du64, words))); };
+  const auto merged = [&](VBits odd, VBits even) HWY_ATTR {
+    return hn::OddEven(hn::BitCast(du, hn::ShiftLeft<32>(hn::BitCast(du64, odd))), even);
+  };
+  VBits odd0 = odd_lanes(word0), odd1 = odd_lanes(word1), odd2 = odd_lanes(word2), odd3 = odd_lanes(word3);
+  philox_even_lanes(keys, word0, word1, word2, word3);
+  philox_even_lanes(keys, odd0, odd1, odd2, odd3);
+  word0 = merged(odd0, word0);
+  word1 = merged(odd1, word1);
+  word2 = merged(odd2, word2);
+  word3 = merged(odd3, word3);
+}
+
 /// element_bits of elements [64 group, 64 group + 64); `bits` is aligned as vectors are.
-HWY_INLINE void fill_element_bits(uint64_t seed, uint64_t stream, uint32_t draw, uint64_t group, uint32_t* bits) {
+HWY_INLINE void fill_element_bits(const PhiloxKeys& keys, uint64_t stream, uint32_t draw, uint64_t group,
+                                  uint32_t* bits) {
   const DBits du;
   for (size_t lane = 0; lane < 16; lane += hn::Lanes(du)) {
     auto word0 = hn::Iota(du, static_cast<uint32_t>(group * 16 + lane)), word1 = hn::Set(du, draw);
     // Blocks beyond 2^32 would reach into the draw's word: element_bits allows none.
     auto word2 = hn::Set(du, static_cast<uint32_t>(stream)), word3 = hn::Set(du, static_cast<uint32_t>(stream >> 32));
-    philox_rounds(seed, word0, word1, word2, word3);
+    philox_rounds(keys, word0, word1, word2, word3);
     hn::Store(word0, du, bits + lane);
     hn::Store(word1, du, bits + lane + 16);
     hn::Store(word2, du, bits + lane + 32);
@@ -66,8 +84,14 @@ HWY_INLINE void fill_element_bits(uint64_t seed, uint64_t stream, uint32_t draw,
 
 #else
 
-HWY_INLINE void fill_element_bits(uint64_t seed, uint64_t stream, uint32_t draw, uint64_t group, uint32_t* bits) {
-  for (uint64_t i = 0; i < kBitsGroup; ++i) bits[i] = element_bits(seed, stream, draw, group * kBitsGroup + i);
+struct PhiloxKeys {
+  uint64_t seed;
+  explicit PhiloxKeys(uint64_t key) : seed(key) {}
+};
+
+HWY_INLINE void fill_element_bits(const PhiloxKeys& keys, uint64_t stream, uint32_t draw, uint64_t group,
+                                  uint32_t* bits) {
+  for (uint64_t i = 0; i < kBitsGroup; ++i) bits[i] = element_bits(keys.seed, stream, draw, group * kBitsGroup + i);
 }
 
 #endif

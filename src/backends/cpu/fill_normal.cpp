@@ -89,6 +89,7 @@ HWY_INLINE V cosine_of(VU32 high, VU32 low) {
 template <typename T>
 void fill_normal(const op::FillNormal& op, int64_t begin, int64_t end) {
   const DU32 du;
+  const PhiloxKeys keys(op.seed);
   T* y = op.y.data<T>() + begin;
   for_each_vector(static_cast<size_t>(end - begin), [&](size_t i, auto lanes) HWY_ATTR {
     const auto position = static_cast<uint64_t>(begin) + i;
@@ -96,7 +97,7 @@ void fill_normal(const op::FillNormal& op, int64_t begin, int64_t end) {
     auto word1 = hn::Set(du, static_cast<uint32_t>(position >> 32));
     auto word2 = hn::Set(du, static_cast<uint32_t>(op.stream));
     auto word3 = hn::Set(du, static_cast<uint32_t>(op.stream >> 32));
-    philox_rounds(op.seed, word0, word1, word2, word3);
+    philox_rounds(keys, word0, word1, word2, word3);
     const V normal = hn::Mul(radius_of(word1, word0), cosine_of(word3, word2));
     store(lanes, hn::MulAdd(normal, set(op.deviation), set(op.mean)), y + i);
   });

@@ -73,6 +73,36 @@ HWY_INLINE void sigmoid_and_rest(V x, V& value, V& rest) {
   rest = hn::Div(hn::IfThenElse(is_negative, one, e), sum);
 }
 
+/// 2^z within 46 unit roundoffs of f32 (2^-18; rounding to bf16 may cost 2^-9), 0 or infinity far out, NaN for NaN.
+/// With n = round(z): 2^n times the polynomial of degree 4 with the least relative error over |z - n| <= 1/2.
+HWY_INLINE V narrow_exp2(V z) {
+#if !OWLET_HAS_SCALE_INSTRUCTION
+  const V argument = z;
+  z = hn::Min(hn::Max(z, set(-126.0f)), set(127.0f));
+#endif
+  const V n = hn::Round(z), r = hn::Sub(z, n);
+  V series = set(0.00957010221f);
+  series = hn::MulAdd(series, r, set(0.0559178591f));
+  series = hn::MulAdd(series, r, set(0.240247443f));
+  series = hn::MulAdd(series, r, set(0.693121791f));
+  series = hn::MulAdd(series, r, set(0.999999285f));
+#if OWLET_HAS_SCALE_INSTRUCTION
+  return V{_mm512_scalef_ps(series.raw, n.raw)};  // of an infinite n, 0 or infinity, though r is NaN
+#else
+  const V scaled = hn::Mul(series, power_of_two(hn::ConvertTo(DI32(), n)));
+  return hn::IfThenElse(hn::IsNaN(argument), argument, scaled);
+#endif
+}
+
+inline constexpr float kLog2E = 1.44269504f;
+
+/// sigmoid for results of type T. The short form's e may be infinite, which gives 0 as it should.
+template <typename T>
+HWY_INLINE V sigmoid_for(V x) {
+  if constexpr (sizeof(T) == sizeof(float)) return sigmoid(x);
+  return hn::Div(set(1.0f), hn::Add(set(1.0f), narrow_exp2(hn::Mul(x, set(-kLog2E)))));
+}
+
 /// e^(-x^2 / 2), accurate where the square is large. With h the upper half of x's digits, h^2 is exact, and
 /// x^2 = h^2 + (x - h)(x + h), whose second term e is below 0.1 wherever the result is not 0.
 HWY_INLINE V gaussian(V x) {

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "backends/cpu/streaming.hpp"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "ops/cost.hpp"
@@ -92,17 +93,23 @@ HWY_INLINE V load(Part part, const T* source) {
 
 HWY_INLINE void store(Whole, V value, float* target) { hn::StoreU(value, DF(), target); }
 
-/// Rounds exactly as the constructor of bf16 does: to nearest, ties to even, NaN stays a quiet NaN.
-HWY_INLINE hn::Vec<DU16> round_to_bf16(V value) {
 #if HWY_TARGET == HWY_AVX3
-  // Seven instructions instead of nine: masks add 1 where the last kept bit is set, and quieten.
+/// The upper halves of the result are the value rounded to bf16. Masks add 1 where the last kept bit is set, and
+/// quieten.
+HWY_INLINE __m512i round_upper_halves(V value) {
   const __m512i bits = _mm512_castps_si512(value.raw);
   const __mmask16 is_odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x00010000));
   const __mmask16 is_nan = _mm512_cmp_ps_mask(value.raw, value.raw, _CMP_UNORD_Q);
   __m512i words = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
   words = _mm512_mask_add_epi32(words, is_odd, words, _mm512_set1_epi32(1));
-  words = _mm512_mask_or_epi32(words, is_nan, bits, _mm512_set1_epi32(0x00400000));
-  return hn::Vec<DU16>{_mm512_cvtepi32_epi16(_mm512_srli_epi32(words, 16))};
+  return _mm512_mask_or_epi32(words, is_nan, bits, _mm512_set1_epi32(0x00400000));
+}
+#endif
+
+/// Rounds exactly as the constructor of bf16 does: to nearest, ties to even, NaN stays a quiet NaN.
+HWY_INLINE hn::Vec<DU16> round_to_bf16(V value) {
+#if HWY_TARGET == HWY_AVX3
+  return hn::Vec<DU16>{_mm512_cvtepi32_epi16(_mm512_srli_epi32(round_upper_halves(value), 16))};
 #else
   const DU32 du;
   const auto bits = hn::BitCast(du, value);
@@ -209,6 +216,112 @@ template <typename Body>
 HWY_INLINE void for_each_vector(size_t count, bool streams, const Body& body) {
   sweep_vectors(count, streams, body);
   if (streams) hwy::FlushStream();
+}
+
+#if HWY_TARGET == HWY_AVX3
+/// Two vectors rounded to bf16, one behind the other.
+template <bool kHasInstruction>
+HWY_INLINE __m512i round_two(V first, V second) {
+  __m512i halves;
+  if constexpr (kHasInstruction) {  // in assembler: this file is compiled for AVX-512 without that extension
+    asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(halves) : "v"(first.raw), "v"(second.raw));
+  } else {
+    alignas(64) static constexpr uint16_t kUpperHalves[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                                              23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                                              45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    halves = _mm512_permutex2var_epi16(round_upper_halves(first), _mm512_load_si512(kUpperHalves),
+                                       round_upper_halves(second));
+  }
+  return halves;
+}
+
+template <bool kStreams, bool kHasInstruction>
+HWY_INLINE void store_two(V first, V second, bf16* target) {
+  const __m512i halves = round_two<kHasInstruction>(first, second);
+  if constexpr (kStreams) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(target), halves);
+  } else {
+    _mm512_storeu_si512(target, halves);
+  }
+}
+
+/// Calls two(i, store) for every two full vectors from element i on; returns the element behind them. store(first,
+/// second, target) rounds and stores both.
+template <bool kStreams, bool kHasInstruction, typename Two>
+HWY_INLINE size_t for_each_two(size_t count, const Two& two) {
+  size_t i = 0;
+  for (; i + 32 <= count; i += 32) {
+    two(i,
+        [](V first, V second, bf16* target) HWY_ATTR { store_two<kStreams, kHasInstruction>(first, second, target); });
+  }
+  if constexpr (kStreams) hwy::FlushStream();
+  return i;
+}
+
+template <typename Two>
+HWY_INLINE size_t for_each_two(size_t count, StoreMode mode, const Two& two) {
+  if (mode.has_bf16_instruction) {
+    return mode.streams ? for_each_two<true, true>(count, two) : for_each_two<false, true>(count, two);
+  }
+  return mode.streams ? for_each_two<true, false>(count, two) : for_each_two<false, false>(count, two);
+}
+#endif
+
+/// target[i] = value(i, lanes) for a whole range.
+template <typename Value>
+HWY_INLINE void put_each(size_t count, StoreMode mode, float* target, const Value& value) {
+  for_each_vector(count, mode.streams,
+                  [&](size_t i, auto lanes) HWY_ATTR { store(lanes, value(i, lanes), target + i); });
+}
+template <typename Value>
+HWY_INLINE void put_each(size_t count, StoreMode mode, bf16* target, const Value& value) {
+#if HWY_TARGET == HWY_AVX3
+  size_t done = for_each_two(count, mode, [&](size_t i, const auto& store) HWY_ATTR {
+    const V first = value(i, Whole{});
+    store(first, value(i + 16, Whole{}), target + i);
+  });
+  for (; done < count; done += 16) {
+    const Part rest{count - done < 16 ? count - done : 16};
+    store(rest, value(done, rest), target + done);
+  }
+#else
+  for_each_vector(count, mode.streams,
+                  [&](size_t i, auto lanes) HWY_ATTR { store(lanes, value(i, lanes), target + i); });
+#endif
+}
+
+/// The same for a gradient.
+template <typename Value>
+HWY_INLINE void put_each(size_t count, StoreMode mode, const GradientTarget& target, const Value& value) {
+  if (target.narrow != nullptr && !target.accumulate) return put_each(count, mode, target.narrow, value);
+  for_each_vector(count, mode.streams,
+                  [&](size_t i, auto lanes) HWY_ATTR { store_gradient(lanes, value(i, lanes), target, i); });
+}
+
+/// Two results of one pass: values(i, lanes, a, b) computes what goes into both targets.
+template <typename Values>
+HWY_INLINE void put_both(size_t count, StoreMode mode, const GradientTarget& a_target, const GradientTarget& b_target,
+                         const Values& values) {
+  size_t done = 0;
+#if HWY_TARGET == HWY_AVX3
+  const auto is_plain = [](const GradientTarget& target) { return target.narrow != nullptr && !target.accumulate; };
+  if (is_plain(a_target) && is_plain(b_target)) {
+    done = for_each_two(count, mode, [&](size_t i, const auto& store) HWY_ATTR {
+      V a0, b0, a1, b1;
+      values(i, Whole{}, a0, b0);
+      values(i + 16, Whole{}, a1, b1);
+      store(a0, a1, a_target.narrow + i);
+      store(b0, b1, b_target.narrow + i);
+    });
+  }
+#endif
+  const auto one = [&](size_t i, auto lanes) HWY_ATTR {
+    V a, b;
+    values(done + i, lanes, a, b);
+    store_gradient(lanes, a, a_target, done + i);
+    store_gradient(lanes, b, b_target, done + i);
+  };
+  for_each_vector(count - done, mode.streams && done == 0, one);
 }
 
 HWY_INLINE float sum_of_lanes(V value) { return hn::GetLane(hn::SumOfLanes(DF(), value)); }

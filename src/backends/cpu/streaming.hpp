@@ -1,4 +1,4 @@
-// Which results go past the caches into memory.
+// How kernels store their results: which go past the caches into memory, and with which instructions.
 #pragma once
 
 #include <cstddef>
@@ -31,5 +31,12 @@ inline size_t row_bytes(const Tensor& tensor) {
   return tensor.defined() ? static_cast<size_t>(tensor.columns()) * size_of(tensor.dtype()) : 0;
 }
 inline size_t row_bytes(const GradientSlot& slot) { return row_bytes(slot.tensor); }
+
+/// How a kernel stores what it overwrites.
+struct StoreMode {
+  bool streams = false;
+  /// Whether to use vcvtne2ps2bf16, which differs from round_to_bf16 in one thing: it makes denormal numbers zero.
+  bool has_bf16_instruction = false;
+};
 
 }  // namespace owlet::cpu

@@ -1,4 +1,5 @@
 // SwiGlu and its gradient on the CPU.
+#include "backends/cpu/instruction_set.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
 #include "backends/cpu/streaming.hpp"
@@ -14,39 +15,39 @@ HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
 
 template <typename T>
-void swiglu_range_of(const op::SwiGlu& op, bool streams, int64_t begin, int64_t end) {
+void swiglu_range_of(const op::SwiGlu& op, StoreMode mode, int64_t begin, int64_t end) {
   const T* gate = op.gate.data<T>() + begin;
   const T* up = op.up.data<T>() + begin;
   T* y = op.y.data<T>() + begin;
-  for_each_vector(static_cast<size_t>(end - begin), streams, [&](size_t i, auto lanes) HWY_ATTR {
+  put_each(static_cast<size_t>(end - begin), mode, y, [&](size_t i, auto lanes) HWY_ATTR {
     const V z = load(lanes, gate + i);
-    store(lanes, hn::Mul(hn::Mul(z, sigmoid(z)), load(lanes, up + i)), y + i);
+    return hn::Mul(hn::Mul(z, sigmoid_for<T>(z)), load(lanes, up + i));
   });
 }
 
-void swiglu_range(const op::SwiGlu& op, bool streams, int64_t begin, int64_t end) {
-  op.y.dtype() == DType::bf16 ? swiglu_range_of<bf16>(op, streams, begin, end)
-                              : swiglu_range_of<float>(op, streams, begin, end);
+void swiglu_range(const op::SwiGlu& op, StoreMode mode, int64_t begin, int64_t end) {
+  op.y.dtype() == DType::bf16 ? swiglu_range_of<bf16>(op, mode, begin, end)
+                              : swiglu_range_of<float>(op, mode, begin, end);
 }
 
 template <typename T>
-void swiglu_grad_range_of(const op::SwiGluGrad& op, bool streams, int64_t begin, int64_t end) {
+void swiglu_grad_range_of(const op::SwiGluGrad& op, StoreMode mode, int64_t begin, int64_t end) {
   const T* dy = op.dy.data<T>() + begin;
   const T* gate = op.gate.data<T>() + begin;
   const T* up = op.up.data<T>() + begin;
   const GradientTarget dgate(op.dgate, begin), dup(op.dup, begin);
-  for_each_vector(static_cast<size_t>(end - begin), streams, [&](size_t i, auto lanes) HWY_ATTR {
+  put_both(static_cast<size_t>(end - begin), mode, dgate, dup, [&](size_t i, auto lanes, V& a, V& b) HWY_ATTR {
     const V g = load(lanes, dy + i), z = load(lanes, gate + i), u = load(lanes, up + i);
-    const V s = sigmoid(z);
+    const V s = sigmoid_for<T>(z);
     const V silu_slope = hn::Mul(s, hn::MulAdd(z, hn::Sub(set(1.0f), s), set(1.0f)));
-    store_gradient(lanes, hn::Mul(hn::Mul(g, u), silu_slope), dgate, i);
-    store_gradient(lanes, hn::Mul(g, hn::Mul(z, s)), dup, i);
+    a = hn::Mul(hn::Mul(g, u), silu_slope);
+    b = hn::Mul(g, hn::Mul(z, s));
   });
 }
 
-void swiglu_grad_range(const op::SwiGluGrad& op, bool streams, int64_t begin, int64_t end) {
-  if (op.dy.dtype() == DType::bf16) return swiglu_grad_range_of<bf16>(op, streams, begin, end);
-  swiglu_grad_range_of<float>(op, streams, begin, end);
+void swiglu_grad_range(const op::SwiGluGrad& op, StoreMode mode, int64_t begin, int64_t end) {
+  if (op.dy.dtype() == DType::bf16) return swiglu_grad_range_of<bf16>(op, mode, begin, end);
+  swiglu_grad_range_of<float>(op, mode, begin, end);
 }
 
 }  // namespace owlet::cpu::HWY_NAMESPACE
@@ -59,16 +60,16 @@ HWY_EXPORT(swiglu_range);
 HWY_EXPORT(swiglu_grad_range);
 
 void run(const op::SwiGlu& op, KernelContext&) {
-  const bool streams = is_streamed(op.y);
+  const StoreMode mode{is_streamed(op.y), has_bf16_products()};
   parallel_sweep(op.y.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(swiglu_range)(op, streams, begin, end);
+    HWY_DYNAMIC_DISPATCH(swiglu_range)(op, mode, begin, end);
   });
 }
 
 void run(const op::SwiGluGrad& op, KernelContext&) {
-  const bool streams = is_streamed(op.dgate) && is_streamed(op.dup);
+  const StoreMode mode{is_streamed(op.dgate) && is_streamed(op.dup), has_bf16_products()};
   parallel_sweep(op.dy.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(swiglu_grad_range)(op, streams, begin, end);
+    HWY_DYNAMIC_DISPATCH(swiglu_grad_range)(op, mode, begin, end);
   });
 }
 

@@ -1,4 +1,4 @@
-// The verbs below `owlet data` that have a file of their own.
+// The verbs of `owlet data`: one file each.
 #pragma once
 
 #include "cli/command.hpp"
@@ -7,6 +7,9 @@ namespace owlet {
 
 void add_data_list(CLI::App& parent, Program& program);
 void add_data_get(CLI::App& parent, Program& program);
+void add_data_prepare(CLI::App& parent, Program& program);
 void add_data_prepare_chat(CLI::App& data, Program& program);
+void add_data_stats(CLI::App& parent, Program& program);
+void add_data_show(CLI::App& parent, Program& program);
 
 }  // namespace owlet

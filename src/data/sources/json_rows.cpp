@@ -22,8 +22,6 @@ void keep_columns(const std::vector<std::string>& columns, Json& record) {
   record = std::move(kept);
 }
 
-std::string too_long_reason() { return fmt::format("longer than {} bytes", kMaxRowBytes); }
-
 /// Rows of one file; what cuts it into rows differs.
 class JsonRows : public RecordSource {
  public:
@@ -76,9 +74,9 @@ class JsonRows : public RecordSource {
   virtual void reopen() = 0;
 
   fs::path path_;
+  RecordOptions options_;
 
  private:
-  RecordOptions options_;
   SkippedRecords skipped_;
   std::vector<SourceFile> files_;
   uint64_t num_records_ = 0;
@@ -88,7 +86,7 @@ class JsonRows : public RecordSource {
 class JsonLines final : public JsonRows {
  public:
   JsonLines(const fs::path& file, const RecordOptions& options)
-      : JsonRows(file, options), reader_(std::make_unique<LineReader>(file, kMaxRowBytes)) {}
+      : JsonRows(file, options), reader_(std::make_unique<LineReader>(file, options.max_row_bytes)) {}
   std::string place() const override { return fmt::format("{}, line {}", path_.string(), reader_->line_number()); }
   uint64_t bytes_read() const override { return reader_->file_bytes_read(); }
 
@@ -97,10 +95,10 @@ class JsonLines final : public JsonRows {
     do {
       if (!reader_->next(text)) return false;
     } while (is_blank(text) && !reader_->is_too_long());
-    if (reader_->is_too_long()) reason = too_long_reason();
+    if (reader_->is_too_long()) reason = fmt::format("longer than {} bytes", options_.max_row_bytes);
     return true;
   }
-  void reopen() override { reader_ = std::make_unique<LineReader>(path_, kMaxRowBytes); }
+  void reopen() override { reader_ = std::make_unique<LineReader>(path_, options_.max_row_bytes); }
 
   std::unique_ptr<LineReader> reader_;
 };
@@ -108,17 +106,17 @@ class JsonLines final : public JsonRows {
 class JsonArray final : public JsonRows {
  public:
   JsonArray(const fs::path& file, const RecordOptions& options)
-      : JsonRows(file, options), reader_(std::make_unique<JsonArrayReader>(file, kMaxRowBytes)) {}
+      : JsonRows(file, options), reader_(std::make_unique<JsonArrayReader>(file, options.max_row_bytes)) {}
   std::string place() const override { return fmt::format("{}, row {}", path_.string(), reader_->row_number()); }
   uint64_t bytes_read() const override { return reader_->file_bytes_read(); }
 
  private:
   bool next_row(std::string_view& text, std::string& reason) override {
     if (!reader_->next(text)) return false;
-    if (reader_->is_too_long()) reason = too_long_reason();
+    if (reader_->is_too_long()) reason = fmt::format("longer than {} bytes", options_.max_row_bytes);
     return true;
   }
-  void reopen() override { reader_ = std::make_unique<JsonArrayReader>(path_, kMaxRowBytes); }
+  void reopen() override { reader_ = std::make_unique<JsonArrayReader>(path_, options_.max_row_bytes); }
 
   std::unique_ptr<JsonArrayReader> reader_;
 };

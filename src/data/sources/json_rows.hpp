@@ -10,9 +10,6 @@
 
 namespace owlet {
 
-/// Longest row that is read; the parsed row takes about three times its bytes.
-inline constexpr uint64_t kMaxRowBytes = uint64_t{1} << 28;
-
 /// Parses one row into `record`. False, with why in `reason`, for what is no JSON object or nested too deeply.
 bool parse_json_object(std::string_view text, Json& record, std::string& reason);
 

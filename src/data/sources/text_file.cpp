@@ -14,17 +14,20 @@ constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
 
 /// Appends `block` with CRLF and lone CR as LF. `pending` carries a CR at the end of a block over to the next.
 void append_normalised(std::string_view block, bool& pending, std::string& text) {
-  for (const char c : block) {
-    if (pending) {
-      text.push_back('\n');
-      pending = false;
-      if (c == '\n') continue;
-    }
-    if (c == '\r') {
-      pending = true;
-    } else {
-      text.push_back(c);
-    }
+  if (pending && !block.empty()) {
+    text.push_back('\n');
+    if (block.front() == '\n') block.remove_prefix(1);
+    pending = false;
+  }
+  while (!block.empty()) {
+    const size_t found = block.find('\r');
+    text.append(block.substr(0, found));
+    if (found == std::string_view::npos) return;
+    block.remove_prefix(found + 1);
+    pending = block.empty();
+    if (pending) return;
+    text.push_back('\n');
+    if (block.front() == '\n') block.remove_prefix(1);
   }
 }
 
@@ -56,6 +59,38 @@ TextFileSource::TextFileSource(const std::vector<fs::path>& files, std::string s
   }
 }
 
+const std::vector<SkippedRecord>& TextFileSource::skipped() const {
+  static const std::vector<SkippedRecord> none;
+  return none;
+}
+
+TextPosition TextFileSource::position() const { return {text_offset_ + begin_, has_seen_separator_, is_unchanged_}; }
+
+void TextFileSource::seek(const TextPosition& position) {
+  rewind();
+  if (position.offset == 0) return;
+  if (position.is_unchanged) {
+    // What was dropped at the beginning of the file counts in the offset.
+    stream_ = open_byte_stream(files_[0].path);
+    stream_->skip(position.offset);
+    is_open_ = true;
+    is_at_end_ = is_carriage_return_pending_ = false;
+    is_unchanged_ = true;
+    text_.clear();
+    text_offset_ = position.offset;
+    begin_ = searched_ = 0;
+  } else {
+    open_file();
+    while (text_offset_ + text_.size() < position.offset) {
+      begin_ = searched_ = text_.size();
+      check(read_block(), ErrorKind::corrupt_file, "'{}' ends before byte {} of its text", files_[0].path,
+            position.offset);
+    }
+    begin_ = searched_ = position.offset - text_offset_;
+  }
+  has_seen_separator_ = position.has_seen_separator;
+}
+
 void TextFileSource::rewind() {
   file_index_ = 0;
   is_open_ = false;
@@ -63,13 +98,15 @@ void TextFileSource::rewind() {
 }
 
 void TextFileSource::open_file() {
-  stream_ = std::ifstream(files_[file_index_].path, std::ios::binary);
-  check(stream_.is_open(), ErrorKind::io, "cannot open '{}'", files_[file_index_].path);
+  stream_ = open_byte_stream(files_[file_index_].path);
   is_open_ = true;
   is_at_end_ = is_carriage_return_pending_ = has_seen_separator_ = false;
+  is_unchanged_ = true;
   text_.clear();
+  text_offset_ = 0;
   begin_ = searched_ = 0;
-  read_block();
+  while (text_.size() < kByteOrderMark.size() && read_block()) {
+  }
   if (text_.starts_with(kByteOrderMark)) begin_ = searched_ = kByteOrderMark.size();
 }
 
@@ -80,18 +117,17 @@ bool TextFileSource::read_block() {
         max_document_bytes_, separator_);
   if (begin_ > 0) {
     text_.erase(0, begin_);
+    text_offset_ += begin_;
     searched_ -= begin_;
     begin_ = 0;
   }
   block_.resize(kBlockBytes);
-  stream_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
-  check(!stream_.bad(), ErrorKind::io, "cannot read '{}'", files_[file_index_].path);
-  append_normalised(std::string_view(block_).substr(0, static_cast<size_t>(stream_.gcount())),
-                    is_carriage_return_pending_, text_);
-  if (stream_.eof()) {
-    is_at_end_ = true;
-    if (is_carriage_return_pending_) text_.push_back('\n');
-  }
+  const size_t got = stream_->read(block_.data(), block_.size());
+  const std::string_view block = std::string_view(block_).substr(0, got);
+  is_unchanged_ = is_unchanged_ && block.find('\r') == std::string_view::npos;
+  append_normalised(block, is_carriage_return_pending_, text_);
+  is_at_end_ = got == 0;
+  if (is_at_end_ && is_carriage_return_pending_) text_.push_back('\n');
   return true;
 }
 

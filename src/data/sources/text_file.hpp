@@ -1,14 +1,15 @@
-// Documents out of plain text files.
+// Documents out of text files, plain or packed with gzip or zstd.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "data/document_source.hpp"
+#include "data/sources/byte_stream.hpp"
 
 namespace owlet {
 
@@ -17,6 +18,13 @@ inline constexpr std::string_view kDefaultSeparator = "<|endoftext|>";
 /// Separator names with a meaning of their own: paragraphs parted by blank lines; each file is one document.
 inline constexpr std::string_view kBlankLines = "blank-lines";
 inline constexpr std::string_view kNoSeparator = "none";
+
+/// A place between two documents of one text file.
+struct TextPosition {
+  uint64_t offset = 0;  ///< of the unpacked text, after line ends became LF
+  bool has_seen_separator = false;
+  bool is_unchanged = true;  ///< no line end changed before: the offset holds for the unpacked file as well
+};
 
 /// Streams the documents of text files, one file after the other; memory: one document and a block of 1 MiB.
 ///
@@ -36,8 +44,14 @@ class TextFileSource final : public DocumentSource {
   uint64_t num_documents() const override { return num_documents_; }
   uint64_t num_empty() const override { return num_empty_; }
   uint64_t num_skipped() const override { return 0; }
+  const std::vector<SkippedRecord>& skipped() const override;
+  /// Of the current file only, or of the last one.
+  uint64_t bytes_read() const override { return stream_ ? stream_->file_bytes_read() : 0; }
   const std::vector<SourceFile>& files() const override { return files_; }
   std::string separator() const override { return separator_; }
+  /// Of a source of one file: the place behind the document handed out last, and going on from such a place.
+  TextPosition position() const;
+  void seek(const TextPosition& position);
 
  private:
   enum class Parting { separator, blank_lines, whole_file };
@@ -55,8 +69,10 @@ class TextFileSource final : public DocumentSource {
   uint64_t max_document_bytes_;
 
   size_t file_index_ = 0;
-  std::ifstream stream_;
+  std::unique_ptr<ByteStream> stream_;
   bool is_open_ = false, is_at_end_ = false, is_carriage_return_pending_ = false, has_seen_separator_ = false;
+  bool is_unchanged_ = true;
+  uint64_t text_offset_ = 0;  ///< of text_[0] in the normalised text of the file
   std::string block_;
   std::string text_;  ///< normalised text read and not yet handed out, from begin_ on
   size_t begin_ = 0, searched_ = 0;
