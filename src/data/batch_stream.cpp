@@ -156,6 +156,14 @@ std::unique_ptr<BatchStream> make_training_stream(std::shared_ptr<const TokenSeq
   return std::make_unique<TrainingStream>(std::move(tokens), options);
 }
 
+int64_t tokens_per_epoch(const Dataset& dataset, int64_t context) {
+  const TokenSequence& tokens = *dataset.train();
+  if (!tokens.has_loss_mask()) return static_cast<int64_t>(tokens.num_tokens());
+  check_sizes(1, context);
+  const DocumentPacker packer(tokens, static_cast<uint64_t>(context), "training");
+  return static_cast<int64_t>(packer.rows_in_order().size()) * context;
+}
+
 PrefetchingBatchStream::PrefetchingBatchStream(std::unique_ptr<BatchStream> inner, int capacity)
     : inner_(std::move(inner)), capacity_(static_cast<size_t>(std::max(1, capacity))), state_(inner_->state()) {}
 

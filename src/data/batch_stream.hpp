@@ -80,6 +80,10 @@ std::unique_ptr<BatchStream> make_training_stream(const Dataset& dataset, const 
 std::unique_ptr<BatchStream> make_training_stream(std::shared_ptr<const TokenSequence> tokens,
                                                   const TrainingStreamOptions& options);
 
+/// Tokens of rows that one pass over the training data takes: for conversations with the padding behind them. Throws
+/// invalid_argument where a conversation is longer than a row.
+int64_t tokens_per_epoch(const Dataset& dataset, int64_t context);
+
 /// Runs another stream on a background thread, up to `capacity` batches ahead. state() is the place after the last
 /// batch handed out, not after the last one read ahead; the first read happens at the first next(), so a seek() before
 /// it costs nothing. An exception of the inner stream is thrown by the next() that would have given its batch.

@@ -60,7 +60,7 @@ class ChatPreparation {
         train_(folder, "train", shard_kind(renderer.tokenizer()), options.tokens_per_shard),
         validation_(folder, "validation", shard_kind(renderer.tokenizer()), options.tokens_per_shard) {
     for (const SourceFile& file : reader.rows().files()) progress_.total_bytes += file.bytes;
-    if (!options.chat_jsonl.empty()) jsonl_.emplace(options.chat_jsonl);
+    if (!options.chat_jsonl.empty()) jsonl_.emplace(jsonl_path(options, folder));
   }
 
   void run() {
@@ -115,6 +115,13 @@ class ChatPreparation {
   static ShardKind shard_kind(const Tokenizer& tokenizer) {
     // No end-of-text id: what a conversation begins with is among its tokens.
     return {static_cast<uint64_t>(tokenizer.vocab_size()), tokenizer.fingerprint(), -1, true};
+  }
+
+  /// A file wanted in the data folder is written where that is being made.
+  static fs::path jsonl_path(const PrepareChatOptions& options, const fs::path& folder) {
+    const fs::path path = fs::absolute(options.chat_jsonl).lexically_normal();
+    const bool is_inside = path.parent_path() == (fs::absolute(options.out) / "").lexically_normal().parent_path();
+    return is_inside ? folder / path.filename() : options.chat_jsonl;
   }
 
   double share() const { return options_.validation_share < 0 ? kDefaultShare : options_.validation_share; }

@@ -261,6 +261,20 @@ TEST_F(PrepareChatTest, StoriesBecomeRequests) {
   EXPECT_NE(documents[1].find("A dog barks."), std::string::npos);
 }
 
+TEST_F(PrepareChatTest, StoriesMayComeAsRowsOfOneLine) {
+  std::vector<Json> rows;
+  for (const char* line : {"Words: cat, hat", "Story: ", "", "A cat.", "A hat.", "<|endoftext|>", "", "Summary: A dog.",
+                           "Story:", "Woof.", " <|endoftext|> ", "<|endoftext|>", "Words: end", "Story: End."}) {
+    rows.push_back({{"text", line}});
+  }
+  const PrepareChatResult result = prepare(rows, options());
+  EXPECT_EQ(result.info.chat->rows, 3u);
+  const std::vector<std::string> documents = marked_train();
+  ASSERT_EQ(documents.size(), 3u);
+  EXPECT_NE(documents[0].find("]A cat.\nA hat.<|im_end|>["), std::string::npos) << documents[0];
+  EXPECT_NE(documents[2].find("]End.<|im_end|>["), std::string::npos);
+}
+
 TEST_F(PrepareChatTest, TemplatesOfTheTokenizerAreKept) {
   PrepareChatOptions options = this->options();
   options.chat_template = "llama3";
@@ -271,6 +285,15 @@ TEST_F(PrepareChatTest, TemplatesOfTheTokenizerAreKept) {
   EXPECT_EQ(result.info.chat->chat_template, "llama3");
   EXPECT_TRUE(result.new_tokens.empty());
   EXPECT_EQ(marked_train("again")[0].find("[<|begin_of_text|><|start_header_id|>user"), 0u);
+}
+
+TEST_F(PrepareChatTest, JsonlMayLieInTheDataFolder) {
+  PrepareChatOptions options = this->options();
+  options.chat_jsonl = folder_ / "data/chat.jsonl";
+  options.force = true;
+  for (int i = 0; i < 2; ++i) prepare({alpaca("a", "b")}, options);
+  EXPECT_NE(read_file(folder_ / "data/chat.jsonl").find("\"b\""), std::string::npos);
+  EXPECT_EQ(load_dataset(folder_ / "data").info().documents, 1u);
 }
 
 TEST_F(PrepareChatTest, NothingIsReplacedUnasked) {

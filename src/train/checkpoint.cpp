@@ -135,7 +135,10 @@ void load_moments(const fs::path& path, Trainer& trainer) {
 
 std::string checksum_of(const TokenSequence& tokens) {
   std::string text;
-  for (const ShardReader& shard : tokens.shards()) text += fmt::format("{:08x}", shard.header().tokens_crc);
+  for (const ShardReader& shard : tokens.shards()) {
+    text += fmt::format("{:08x}", shard.header().tokens_crc);
+    if (shard.header().has_loss_mask()) text += fmt::format("/{:08x}", shard.header().loss_mask_crc);
+  }
   return text;
 }
 

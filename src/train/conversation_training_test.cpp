@@ -5,6 +5,7 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "data/batch_stream.hpp"
 #include "data/instruction/instruction_rows.hpp"
 #include "data/prepare_chat.hpp"
 #include "tests/support/tiny_training.hpp"
@@ -49,6 +50,20 @@ TEST(ConversationTraining, LossOfTheAnswersFallsBelowThatOfTheText) {
   EXPECT_LT(after.loss, 0.1);
   EXPECT_LT(report.loss, 0.1);
   EXPECT_EQ(after.tokens, static_cast<int64_t>(dataset.info().validation.documents) * 8) << "'yes yes' and its end";
+}
+
+TEST(ConversationTraining, AnEpochIsAsManyStepsAsItHasRows) {
+  const TemporaryFolder folder;
+  const Dataset dataset = conversations(folder.path());
+  const auto stream = make_training_stream(dataset, {.batch_size = 1, .context = 100, .seed = 1});
+  int64_t rows = 0;
+  while (stream->state().epoch == 0) {
+    stream->next();
+    ++rows;
+  }
+  EXPECT_EQ(tokens_per_epoch(dataset, 100), 100 * rows) << "conversations of equal length pack alike in any order";
+  EXPECT_GT(tokens_per_epoch(dataset, 100), static_cast<int64_t>(dataset.info().train.tokens));
+  EXPECT_THROW(tokens_per_epoch(dataset, 10), Error);
 }
 
 TEST(ConversationTraining, ContextTooSmallIsRefusedBeforeTraining) {

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/human.hpp"
 #include "base/log.hpp"
+#include "data/batch_stream.hpp"
 #include "formats/checkpoint_folder.hpp"
 #include "train/training_run.hpp"
 
@@ -50,8 +51,6 @@ std::string describe_start(Trainer& trainer, const Dataset& dataset) {
                      trainer.recipe().horizon.steps, trainer.recipe().tokens_per_step());
 }
 
-int64_t train_tokens(const Dataset& dataset) { return static_cast<int64_t>(dataset.info().train.tokens); }
-
 /// Refuses changes that would make the checkpoint's weights or place in the data meaningless, and tells the others.
 void announce_changes(const Recipe& before, const Recipe& after, TrainingRun& run) {
   for (const std::string& change : recipe_differences(before, after))
@@ -73,7 +72,7 @@ TrainingResult run_training(const TrainingSession& session) {
   const Dataset dataset = load_dataset(session.data_folder);
   Tokenizer tokenizer = load_tokenizer(dataset.tokenizer_path().string());
   Recipe recipe = session.recipe;
-  recipe.resolve(train_tokens(dataset));
+  recipe.resolve(tokens_per_epoch(dataset, recipe.model.context));
   Trainer trainer(*session.backend, recipe, make_training_data(dataset, recipe));
   check_checkpoints_fit(session.run_folder, trainer);
 
@@ -100,7 +99,7 @@ TrainingResult resume_training(const TrainingSession& session) {
   if (place) check_same_data(place->record, dataset);
   Recipe recipe = folder.recipe();
   override_recipe(recipe, session.overrides);
-  recipe.resolve(train_tokens(dataset));
+  recipe.resolve(tokens_per_epoch(dataset, recipe.model.context));
   if (place) refuse_model_changes(place->record.recipe, recipe);
 
   Tokenizer tokenizer = load_tokenizer(dataset.tokenizer_path().string());

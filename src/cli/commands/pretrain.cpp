@@ -8,6 +8,7 @@
 #include "cli/program_backend.hpp"
 #include "cli/recipe_folders.hpp"
 #include "cli/training_view.hpp"
+#include "data/batch_stream.hpp"
 #include "data/dataset.hpp"
 
 namespace owlet {
@@ -33,7 +34,7 @@ TrainingPlan make_plan(const PretrainArguments& arguments, const Recipe& recipe,
   if (!arguments.data.empty()) {
     const Dataset dataset = load_dataset(arguments.data);
     vocab_size = dataset.info().vocab_size;
-    inputs.train_tokens = static_cast<int64_t>(dataset.info().train.tokens);
+    inputs.train_tokens = tokens_per_epoch(dataset, recipe.model.context);
   }
   if (vocab_size <= 0) {
     throw Error(ErrorKind::invalid_argument, "the vocabulary is unknown: give --data DIR",

@@ -1,6 +1,7 @@
 #include "data/instruction/conversation_reader.hpp"
 
 #include "base/error.hpp"
+#include "data/instruction/instruction_rows.hpp"
 
 namespace owlet {
 namespace {
@@ -23,9 +24,10 @@ std::string field_names(const Json& row) {
 }  // namespace
 
 ConversationReader::ConversationReader(std::unique_ptr<RecordSource> rows, std::string_view format, uint64_t seed)
-    : rows_(std::move(rows)),
-      format_(format == "auto" ? &recognise() : &find_instruction_format(format)),
-      seed_(seed) {}
+    : rows_(std::move(rows)), seed_(seed) {
+  if (holds_lines_of_text(*rows_)) rows_ = join_lines(std::move(rows_));
+  format_ = format == "auto" ? &recognise() : &find_instruction_format(format);
+}
 
 const InstructionFormat& ConversationReader::recognise() {
   Json row;

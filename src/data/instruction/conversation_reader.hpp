@@ -17,7 +17,8 @@ namespace owlet {
 class ConversationReader {
  public:
   /// `format` is a name of instruction_formats() or "auto": the first of the first 100 rows that a format recognises
-  /// decides. Throws invalid_argument for an unknown name, or where no format fits (naming the fields found).
+  /// decides. Rows that are lines of text are joined to blocks first. Throws invalid_argument for an unknown name, or
+  /// where no format fits (naming the fields found).
   ConversationReader(std::unique_ptr<RecordSource> rows, std::string_view format, uint64_t seed);
 
   /// The next usable conversation; false at the end. Throws what reading the rows throws.
@@ -36,7 +37,7 @@ class ConversationReader {
   const InstructionFormat& recognise();
 
   std::unique_ptr<RecordSource> rows_;
-  const InstructionFormat* format_;
+  const InstructionFormat* format_ = nullptr;
   uint64_t seed_;
   uint64_t open_questions_ = 0;
   DropReport dropped_;

@@ -1,6 +1,7 @@
 #include "data/instruction/instruction_rows.hpp"
 
 #include "base/error.hpp"
+#include "data/instruction/conversation.hpp"
 #include "data/sources/open_records.hpp"
 #include "data/sources/text_file.hpp"
 
@@ -9,6 +10,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kMaxSkippedShown = 20;
+constexpr size_t kMaxBlockBytes = size_t{1} << 20;  ///< of joined lines
+constexpr int kRowsLookedAt = 100;
 
 class ConcatenatedRows final : public RecordSource {
  public:
@@ -86,7 +89,76 @@ class TextBlockRows final : public RecordSource {
   std::vector<SkippedRecord> skipped_;
 };
 
+std::string line_of(const Json& row) {
+  const auto text = row.find("text");
+  return text != row.end() && text->is_string() ? text->get<std::string>() : std::string();
+}
+
+bool is_separator(const std::string& line) {
+  const size_t begin = line.find(kDefaultSeparator);
+  return begin != std::string::npos && is_blank_text(std::string_view(line).substr(0, begin)) &&
+         is_blank_text(std::string_view(line).substr(begin + kDefaultSeparator.size()));
+}
+
+class JoinedLines final : public RecordSource {
+ public:
+  explicit JoinedLines(std::unique_ptr<RecordSource> lines) : lines_(std::move(lines)) {}
+
+  bool next(Json& record) override {
+    std::string block;
+    Json row;
+    while (lines_->next(row)) {
+      const std::string line = line_of(row);
+      if (block.empty()) place_ = lines_->place();
+      const bool is_end = is_separator(line);
+      if (!is_end) block.append(line).append("\n");
+      if (is_blank_text(block)) {
+        block.clear();
+      } else if (is_end || block.size() > kMaxBlockBytes) {
+        return hand_out(std::move(block), record);
+      }
+    }
+    return !block.empty() && hand_out(std::move(block), record);
+  }
+
+  void rewind() override {
+    lines_->rewind();
+    num_blocks_ = 0;
+  }
+
+  std::string place() const override { return place_; }
+  uint64_t num_records() const override { return num_blocks_; }
+  uint64_t num_skipped() const override { return lines_->num_skipped(); }
+  const std::vector<SkippedRecord>& skipped() const override { return lines_->skipped(); }
+  uint64_t bytes_read() const override { return lines_->bytes_read(); }
+  const std::vector<SourceFile>& files() const override { return lines_->files(); }
+
+ private:
+  bool hand_out(std::string block, Json& record) {
+    record = Json{{"text", std::move(block)}};
+    ++num_blocks_;
+    return true;
+  }
+
+  std::unique_ptr<RecordSource> lines_;
+  std::string place_;  ///< of the block's first line
+  uint64_t num_blocks_ = 0;
+};
+
 }  // namespace
+
+bool holds_lines_of_text(RecordSource& rows) {
+  Json row;
+  bool found = false;
+  for (int i = 0; i < kRowsLookedAt && !found && rows.next(row); ++i)
+    found = row.size() == 1 && is_separator(line_of(row));
+  rows.rewind();
+  return found;
+}
+
+std::unique_ptr<RecordSource> join_lines(std::unique_ptr<RecordSource> rows) {
+  return std::make_unique<JoinedLines>(std::move(rows));
+}
 
 std::unique_ptr<RecordSource> concatenate(std::vector<std::unique_ptr<RecordSource>> sources) {
   return std::make_unique<ConcatenatedRows>(std::move(sources));

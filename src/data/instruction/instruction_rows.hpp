@@ -20,4 +20,11 @@ std::unique_ptr<RecordSource> concatenate(std::vector<std::unique_ptr<RecordSour
 /// The documents of a text file as rows {"text": document}.
 std::unique_ptr<RecordSource> text_block_rows(const std::filesystem::path& file);
 
+/// Whether one of the first 100 rows is nothing but {"text": "<|endoftext|>"}: the lines of a text file as rows, as the
+/// Hub makes them of TinyStories-Instruct. Rewinds the source.
+bool holds_lines_of_text(RecordSource& rows);
+
+/// Joins such lines to blocks {"text": block}.
+std::unique_ptr<RecordSource> join_lines(std::unique_ptr<RecordSource> rows);
+
 }  // namespace owlet
