@@ -5,6 +5,18 @@
 #include "base/error.hpp"
 
 namespace owlet {
+namespace {
+
+bool holds_texts(const parquet::ParquetFile& file, const parquet::SchemaNode& node) {
+  if (node.kind != parquet::SchemaNode::Kind::leaf) return false;
+  const parquet::SchemaLeaf& leaf = file.schema().leaves[node.first_leaf];
+  const parquet::Meaning meaning = leaf.annotation.meaning;
+  const bool is_text = meaning == parquet::Meaning::text || meaning == parquet::Meaning::plain;
+  // A column of nulls only may have any type.
+  return meaning == parquet::Meaning::null || (is_text && leaf.type == parquet::PhysicalType::byte_array);
+}
+
+}  // namespace
 
 ParquetTextReader::ParquetTextReader(const std::vector<std::filesystem::path>& files, std::string column,
                                      bool skips_damaged, const parquet::ParquetLimits& limits)
@@ -20,18 +32,19 @@ void ParquetTextReader::rewind() {
 void ParquetTextReader::open_row_group() {
   const parquet::ParquetFile& file = walk_.file();
   const parquet::SchemaNode& node = file.column(column_);
-  const parquet::SchemaLeaf* leaf =
-      node.kind == parquet::SchemaNode::Kind::leaf ? &file.schema().leaves[node.first_leaf] : nullptr;
-  const parquet::Meaning meaning = leaf != nullptr ? leaf->annotation.meaning : parquet::Meaning::unsupported;
-  const bool is_text = leaf != nullptr && leaf->type == parquet::PhysicalType::byte_array &&
-                       (meaning == parquet::Meaning::text || meaning == parquet::Meaning::plain);
-  check(is_text || meaning == parquet::Meaning::null, ErrorKind::invalid_argument, "'{}': column '{}' holds no texts",
-        file.name(), column_);
+  if (!holds_texts(file, node)) {
+    std::string names;
+    for (const parquet::SchemaNode& other : file.schema().columns) {
+      if (holds_texts(file, other)) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", other.name);
+    }
+    throw Error(ErrorKind::invalid_argument, fmt::format("'{}': column '{}' holds no texts", file.name(), column_),
+                names.empty() ? "no column of it does" : fmt::format("columns that do: {}", names));
+  }
   is_entry_used_ = false;
   reader_.emplace(file, node.first_leaf, walk_.row_group(), limits_);
 }
 
-bool ParquetTextReader::read_entry(std::string_view& text) {
+void ParquetTextReader::read_entry(std::string_view& text) {
   if (is_entry_used_) reader_->advance();
   is_entry_used_ = true;
   if (reader_->is_at_end()) {
@@ -39,9 +52,9 @@ bool ParquetTextReader::read_entry(std::string_view& text) {
                 fmt::format("{}: {} rows are missing", reader_->place(), walk_.rows_left_in_group()),
                 std::string(parquet::kDamagedHint));
   }
-  is_null_ = !reader_->has_value();
+  // Values in a column of nulls would be a damaged file's; they need not be texts.
+  is_null_ = !reader_->has_value() || reader_->leaf().type != parquet::PhysicalType::byte_array;
   text = is_null_ ? std::string_view() : reader_->bytes();
-  return true;
 }
 
 bool ParquetTextReader::next(std::string_view& text) {

@@ -38,7 +38,7 @@ class ParquetTextReader {
 
  private:
   void open_row_group();
-  bool read_entry(std::string_view& text);
+  void read_entry(std::string_view& text);
 
   std::string column_;
   parquet::ParquetLimits limits_;
