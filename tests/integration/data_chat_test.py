@@ -52,6 +52,14 @@ class Conversations(ProgramTest):
         self.assertEqual(shards[0], shards[1])
         self.assertEqual(shards[0], shards[2])
 
+    def test_a_folder_of_packed_stories(self):
+        (self.folder / "set").mkdir()
+        blocks = "".join(f"Words: cat, hat\nStory:\nA cat {i}.\n<|endoftext|>\n" for i in range(30))
+        (self.folder / "set/a.txt.gz").write_bytes(gzip.compress(blocks.encode()))
+        self.write("set/b.txt", blocks)
+        made = self.prepare("set")
+        self.assertEqual((made["documents"], made["chat"]["format"]), (60, "tiny-stories-instruct"))
+
     def test_long_ones_by_choice(self):
         rows = [{"data": ["q", "a"]}, {"data": ["question", "answer " * 20]}]
         self.write("set.json", json.dumps(rows))
@@ -70,6 +78,7 @@ class Conversations(ProgramTest):
         self.assert_fails(2, *start, "bad.json", *end, says=("none of 1 rows", "'output' is null"))
         self.assert_fails(2, *start, "bad.json", *end, "--format", "alpacca", says=("did you mean 'alpaca'",))
         self.assert_fails(2, *start, "bad.json", *end, "--template", "chatmm", says=("did you mean 'chatml'",))
+        self.assert_fails(3, "data", "prepare", "bad.json", *end, says=("prepare-chat",))
         self.assert_fails(3, *start, "missing.json", *end, says=("missing.json",))
         self.assertFalse((self.folder / "chat").exists())
 

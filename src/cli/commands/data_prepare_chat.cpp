@@ -74,7 +74,7 @@ void add_data_prepare_chat(CLI::App& data, Program& program) {
       "prepare-chat", "Tokenise an instruction set: conversations of which the answers are trained");
   auto arguments = std::make_shared<PrepareChatArguments>();
   PrepareChatOptions& options = arguments->options;
-  command->add_option("files", arguments->files, "Files of the set")->required()->type_name("FILE");
+  command->add_option("files", arguments->files, "Files and folders of the set")->required()->type_name("FILE");
   command->add_option("--tokenizer", options.tokenizer, "Tokenizer folder, or 'bytes'")->required()->type_name("T");
   command->add_option("--out", arguments->out, "Data folder to write")->required()->type_name("DIR");
   command->add_option("--format", options.format, "What the rows look like (auto: from their fields)")

@@ -2,8 +2,9 @@
 
 #include "base/error.hpp"
 #include "data/instruction/conversation.hpp"
+#include "data/sources/input_files.hpp"
+#include "data/sources/open_documents.hpp"
 #include "data/sources/open_records.hpp"
-#include "data/sources/text_file.hpp"
 
 namespace owlet {
 namespace fs = std::filesystem;
@@ -59,34 +60,27 @@ class ConcatenatedRows final : public RecordSource {
 
 class TextBlockRows final : public RecordSource {
  public:
-  explicit TextBlockRows(const fs::path& file) : source_({file}) {}
+  explicit TextBlockRows(std::unique_ptr<DocumentSource> blocks) : blocks_(std::move(blocks)) {}
 
   bool next(Json& record) override {
     std::string block;
-    if (!source_.next(block)) return false;
-    bytes_read_ += block.size();
+    if (!blocks_->next(block)) return false;
     record = Json{{"text", std::move(block)}};
     return true;
   }
 
-  void rewind() override {
-    source_.rewind();
-    bytes_read_ = 0;
-  }
-
+  void rewind() override { blocks_->rewind(); }
   std::string place() const override {
-    return fmt::format("{}, block {}", source_.files()[0].path, source_.num_documents() + source_.num_empty());
+    return fmt::format("{}, block {}", blocks_->files()[0].path, blocks_->num_documents() + blocks_->num_empty());
   }
-  uint64_t num_records() const override { return source_.num_documents(); }
-  uint64_t num_skipped() const override { return 0; }
-  const std::vector<SkippedRecord>& skipped() const override { return skipped_; }
-  uint64_t bytes_read() const override { return bytes_read_; }
-  const std::vector<SourceFile>& files() const override { return source_.files(); }
+  uint64_t num_records() const override { return blocks_->num_documents(); }
+  uint64_t num_skipped() const override { return blocks_->num_skipped(); }
+  const std::vector<SkippedRecord>& skipped() const override { return blocks_->skipped(); }
+  uint64_t bytes_read() const override { return blocks_->bytes_read(); }
+  const std::vector<SourceFile>& files() const override { return blocks_->files(); }
 
  private:
-  TextFileSource source_;
-  uint64_t bytes_read_ = 0;
-  std::vector<SkippedRecord> skipped_;
+  std::unique_ptr<DocumentSource> blocks_;
 };
 
 std::string line_of(const Json& row) {
@@ -164,9 +158,11 @@ std::unique_ptr<RecordSource> concatenate(std::vector<std::unique_ptr<RecordSour
   return std::make_unique<ConcatenatedRows>(std::move(sources));
 }
 
-std::unique_ptr<RecordSource> text_block_rows(const fs::path& file) { return std::make_unique<TextBlockRows>(file); }
+std::unique_ptr<RecordSource> text_block_rows(const fs::path& file) {
+  return std::make_unique<TextBlockRows>(open_file_documents(file, {}));
+}
 
-std::unique_ptr<RecordSource> open_instruction_rows(const std::vector<fs::path>& files) {
+std::unique_ptr<RecordSource> open_instruction_rows(const std::vector<fs::path>& paths) {
   RecordOptions options;
   options.skips_bad_records = true;
   std::vector<std::unique_ptr<RecordSource>> sources;
@@ -175,9 +171,9 @@ std::unique_ptr<RecordSource> open_instruction_rows(const std::vector<fs::path>&
     if (!row_files.empty()) sources.push_back(open_records(row_files, options));
     row_files.clear();
   };
-  for (const fs::path& file : files) {
-    if (file.extension() != ".txt") {
-      row_files.push_back(file);
+  for (const fs::path& file : find_input_files(paths).files) {
+    if (input_kind(file) != InputKind::text) {
+      row_files.push_back(file);  // a file of unknown kind is refused with the kinds there are
       continue;
     }
     open_row_files();

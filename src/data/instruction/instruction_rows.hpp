@@ -12,7 +12,7 @@ namespace owlet {
 /// Rows of all files, one file after the other: .json as an array of objects or one object a line, .txt as blocks
 /// parted by <|endoftext|> (rows {"text": block}), everything else as open_records() reads it. Rows that cannot be read
 /// are counted and passed over. Throws not_found, unsupported for another kind of file, invalid_argument for no files.
-std::unique_ptr<RecordSource> open_instruction_rows(const std::vector<std::filesystem::path>& files);
+std::unique_ptr<RecordSource> open_instruction_rows(const std::vector<std::filesystem::path>& paths);
 
 /// Several sources one behind the other.
 std::unique_ptr<RecordSource> concatenate(std::vector<std::unique_ptr<RecordSource>> sources);

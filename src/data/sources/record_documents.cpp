@@ -1,6 +1,7 @@
 #include "data/sources/record_documents.hpp"
 
 #include "base/error.hpp"
+#include "data/instruction/instruction_format.hpp"
 #include "data/sources/skipped_records.hpp"
 
 namespace owlet {
@@ -24,6 +25,9 @@ ColumnText take_column(Json& record, const std::string& column, std::string& tex
   const auto found = record.find(column);
   if (found == record.end()) {
     reason = fmt::format("no column '{}'; there are: {}", column, column_names(record));
+    if (recognise_instruction_format(record) != nullptr) {
+      reason += " (rows like these are conversations: `owlet data prepare-chat` reads them)";
+    }
     return ColumnText::bad;
   }
   if (found->is_null()) return ColumnText::empty;
