@@ -37,7 +37,7 @@ Recipe bench_recipe(const std::string& preset, const std::vector<std::string>& o
   Recipe recipe = load_recipe(path, overrides);
   if (recipe.model.vocab <= 0) {
     throw Error(ErrorKind::invalid_argument, fmt::format("'{}' does not say how large its vocabulary is", preset),
-                "add --set model.vocab=N, or take one of stories-15m, stories-110m, llama-1b");
+                "add --set model.vocab=N, or take one that comes with Owlet, such as stories-15m");
   }
   recipe.horizon = {.steps = 1 << 20};
   recipe.evaluation.every = 0;
