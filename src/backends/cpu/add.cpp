@@ -3,6 +3,7 @@
 //   2. between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE, what is compiled per instruction set: a function on a
 //   range;
 //   3. inside #if HWY_ONCE, what is compiled once: run(), which spreads ranges over the threads and dispatches.
+#include "backends/cpu/instruction_set.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
 #include "backends/cpu/streaming.hpp"
@@ -18,18 +19,17 @@ HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
 
 template <typename T>
-void add_elements(const T* a, const T* b, T* y, size_t count, bool streams) {
-  for_each_vector(count, streams, [&](size_t i, auto lanes) HWY_ATTR {
-    store(lanes, hn::Add(load(lanes, a + i), load(lanes, b + i)), y + i);
-  });
+void add_elements(const T* a, const T* b, T* y, size_t count, StoreMode mode) {
+  put_each(count, mode, y,
+           [&](size_t i, auto lanes) HWY_ATTR { return hn::Add(load(lanes, a + i), load(lanes, b + i)); });
 }
 
-void add_range(const op::Add& op, bool streams, int64_t begin, int64_t end) {
+void add_range(const op::Add& op, StoreMode mode, int64_t begin, int64_t end) {
   const auto count = static_cast<size_t>(end - begin);
   if (op.y.dtype() == DType::bf16) {
-    add_elements(op.a.data<bf16>() + begin, op.b.data<bf16>() + begin, op.y.data<bf16>() + begin, count, streams);
+    add_elements(op.a.data<bf16>() + begin, op.b.data<bf16>() + begin, op.y.data<bf16>() + begin, count, mode);
   } else {
-    add_elements(op.a.data<float>() + begin, op.b.data<float>() + begin, op.y.data<float>() + begin, count, streams);
+    add_elements(op.a.data<float>() + begin, op.b.data<float>() + begin, op.y.data<float>() + begin, count, mode);
   }
 }
 
@@ -42,9 +42,9 @@ namespace owlet::cpu {
 HWY_EXPORT(add_range);
 
 void run(const op::Add& op, KernelContext&) {
-  const bool streams = is_streamed(op.y);
+  const StoreMode mode{is_streamed(op.y), has_bf16_products()};
   parallel_sweep(op.y.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(add_range)(op, streams, begin, end);
+    HWY_DYNAMIC_DISPATCH(add_range)(op, mode, begin, end);
   });
 }
 

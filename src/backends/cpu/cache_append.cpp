@@ -1,7 +1,7 @@
 // CacheAppend on the CPU: one copy per batch row, whose new entries stand side by side in the cache.
-#include <cstring>
-
+#include "backends/cpu/cast.hpp"
 #include "backends/cpu/kernels.hpp"
+#include "backends/cpu/streaming.hpp"
 #include "base/error.hpp"
 #include "base/parallel_for.hpp"
 
@@ -18,11 +18,12 @@ void run(const op::CacheAppend& op, KernelContext&) {
   }
   const size_t copied_bytes = static_cast<size_t>(tokens) * entry_bytes;
   if (copied_bytes == 0) return;
+  const bool streams = is_streamed(op.rows);  // as large as what is written of the cache
   parallel_sweep(batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const auto entry = static_cast<size_t>(b * capacity + lengths[b] - tokens);
-      std::memcpy(op.cache.bytes() + entry * entry_bytes, op.rows.bytes() + static_cast<size_t>(b) * copied_bytes,
-                  copied_bytes);
+      copy_bytes(op.rows.bytes() + static_cast<size_t>(b) * copied_bytes, op.cache.bytes() + entry * entry_bytes,
+                 copied_bytes, streams);
     }
   });
 }

@@ -19,13 +19,26 @@ HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
 
 void narrow_elements(const float* source, bf16* target, size_t count, bool streams) {
-  for_each_vector(count, streams,
-                  [&](size_t i, auto lanes) HWY_ATTR { store(lanes, load(lanes, source + i), target + i); });
+  put_each(count, {streams, false}, target, [&](size_t i, auto lanes) HWY_ATTR { return load(lanes, source + i); });
 }
 
 void widen_elements(const bf16* source, float* target, size_t count, bool streams) {
   for_each_vector(count, streams,
                   [&](size_t i, auto lanes) HWY_ATTR { store(lanes, load(lanes, source + i), target + i); });
+}
+
+/// Copies past the caches where `streams` and the target is aligned.
+void copy_range(const std::byte* source, std::byte* target, size_t size, bool streams) {
+  const hn::ScalableTag<uint8_t> d8;
+  const size_t step = hn::Lanes(d8);
+  size_t i = 0;
+  if (streams && reinterpret_cast<uintptr_t>(target) % step == 0) {
+    const auto* from = reinterpret_cast<const uint8_t*>(source);
+    auto* to = reinterpret_cast<uint8_t*>(target);
+    for (; i + step <= size; i += step) hn::Stream(hn::LoadU(d8, from + i), d8, to + i);
+    hwy::FlushStream();
+  }
+  std::memcpy(target + i, source + i, size - i);
 }
 
 /// Fills `size` bytes with a pattern of four; where `target` is not aligned to four, elements are shorter and all
@@ -51,6 +64,11 @@ namespace owlet::cpu {
 HWY_EXPORT(narrow_elements);
 HWY_EXPORT(widen_elements);
 HWY_EXPORT(fill_bytes);
+HWY_EXPORT(copy_range);
+
+void copy_bytes(const std::byte* source, std::byte* target, size_t size, bool streams) {
+  HWY_DYNAMIC_DISPATCH(copy_range)(source, target, size, streams);
+}
 
 void narrow(const float* source, bf16* target, int64_t count, bool streams) {
   parallel_sweep(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
@@ -68,9 +86,10 @@ void run(const op::Cast& op, KernelContext&) {
   const int64_t count = op.x.num_elements();
   if (op.x.dtype() == op.y.dtype()) {
     const auto element_bytes = static_cast<int64_t>(size_of(op.x.dtype()));
+    const bool streams = is_streamed(op.y);
     parallel_sweep(count, kElementsPerRange, [&](int64_t begin, int64_t end) {
-      std::memcpy(op.y.bytes() + begin * element_bytes, op.x.bytes() + begin * element_bytes,
-                  static_cast<size_t>((end - begin) * element_bytes));
+      copy_bytes(op.x.bytes() + begin * element_bytes, op.y.bytes() + begin * element_bytes,
+                 static_cast<size_t>((end - begin) * element_bytes), streams);
     });
   } else if (op.x.dtype() == DType::f32) {
     narrow(op.x.data<float>(), op.y.data<bf16>(), count, is_streamed(op.y));

@@ -1,6 +1,7 @@
-// Rounding between f32 and bf16 for kernels that need a copy in the other type.
+// Copies, and rounding between f32 and bf16, for kernels that need them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tensor/dtype.hpp"
@@ -11,5 +12,7 @@ namespace owlet::cpu {
 void narrow(const float* source, bf16* target, int64_t count, bool streams = false);
 /// target[i] = source[i], exactly, over the threads.
 void widen(const bf16* source, float* target, int64_t count, bool streams = false);
+/// memcpy on the calling thread; past the caches where `streams`.
+void copy_bytes(const std::byte* source, std::byte* target, size_t size, bool streams);
 
 }  // namespace owlet::cpu

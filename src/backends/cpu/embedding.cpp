@@ -1,8 +1,10 @@
 // Embedding and its gradient on the CPU.
 #include <cstring>
 
+#include "backends/cpu/cast.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd_targets.hpp"
+#include "backends/cpu/streaming.hpp"
 #include "base/error.hpp"
 #include "base/parallel_for.hpp"
 
@@ -45,8 +47,13 @@ namespace owlet::cpu {
 
 namespace {
 
-/// Columns of one range: whole cache lines of f32, and enough ranges for many threads.
-constexpr int64_t kColumnsPerRange = 48;
+/// Columns of one thread: whole cache lines of f32. Every element is summed in the order of the tokens, whatever this
+/// is.
+int64_t columns_per_range(int64_t columns) {
+  constexpr int64_t kMultiple = 16;
+  const int64_t share = (columns + num_threads() - 1) / num_threads();
+  return (share + kMultiple - 1) / kMultiple * kMultiple;
+}
 
 void check_tokens(const char* op, const Tensor& tokens, int64_t vocabulary) {
   const auto ids = tokens.span<const int32_t>();
@@ -63,11 +70,12 @@ HWY_EXPORT(embedding_grad_columns);
 void run(const op::Embedding& op, KernelContext&) {
   check_tokens("embedding", op.tokens, op.weight.dim(0));
   const int32_t* tokens = op.tokens.data<int32_t>();
+  const bool streams = is_streamed(op.y);
   const size_t row_bytes = static_cast<size_t>(op.weight.dim(1)) * size_of(op.weight.dtype());
   parallel_sweep(op.tokens.num_elements(), rows_per_range(op.weight.dim(1)), [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
-      std::memcpy(op.y.bytes() + static_cast<size_t>(n) * row_bytes,
-                  op.weight.bytes() + static_cast<size_t>(tokens[n]) * row_bytes, row_bytes);
+      copy_bytes(op.weight.bytes() + static_cast<size_t>(tokens[n]) * row_bytes,
+                 op.y.bytes() + static_cast<size_t>(n) * row_bytes, row_bytes, streams);
     }
   });
 }
@@ -81,7 +89,7 @@ void run(const op::EmbeddingGrad& op, KernelContext&) {
       std::memset(dweight.data<float>() + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
     });
   }
-  parallel_sweep(op.dy.columns(), kColumnsPerRange, [&](int64_t begin, int64_t end) {
+  parallel_for(op.dy.columns(), columns_per_range(op.dy.columns()), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(embedding_grad_columns)(op, begin, end);
   });
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/cpu/instruction_set.hpp"
 #include "backends/cpu/kernel_context.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/row_blocks.hpp"
@@ -21,7 +22,7 @@ namespace owlet::cpu::HWY_NAMESPACE {
 
 /// The variance takes a second pass over the row: mean(x^2) - mean^2 would cancel.
 template <typename T>
-void layer_norm_row(const op::LayerNorm& op, bool streams, int64_t n) {
+void layer_norm_row(const op::LayerNorm& op, StoreMode mode, int64_t n) {
   const int64_t num_columns = op.x.columns();
   const auto columns = static_cast<size_t>(num_columns);
   const T* x = op.x.data<T>() + n * num_columns;
@@ -37,25 +38,25 @@ void layer_norm_row(const op::LayerNorm& op, bool streams, int64_t n) {
   });
   const float inv_std = 1.0f / std::sqrt(sum / static_cast<float>(columns) + op.eps);
   const V scale = set(inv_std);
-  sweep_vectors(columns, streams, [&](size_t i, auto lanes) HWY_ATTR {
+  put_row(columns, mode, y, [&](size_t i, auto lanes) HWY_ATTR {
     const V xhat = hn::Mul(hn::Sub(load(lanes, x + i), center), scale);
     const V scaled = hn::Mul(xhat, load(lanes, weight + i));
-    store(lanes, bias == nullptr ? scaled : hn::Add(scaled, load(lanes, bias + i)), y + i);
+    return bias == nullptr ? scaled : hn::Add(scaled, load(lanes, bias + i));
   });
   op.mean.data<float>()[n] = mean;
   op.inv_std.data<float>()[n] = inv_std;
 }
 
-void layer_norm_rows(const op::LayerNorm& op, bool streams, int64_t begin, int64_t end) {
+void layer_norm_rows(const op::LayerNorm& op, StoreMode mode, int64_t begin, int64_t end) {
   for (int64_t n = begin; n < end; ++n) {
-    op.x.dtype() == DType::bf16 ? layer_norm_row<bf16>(op, streams, n) : layer_norm_row<float>(op, streams, n);
+    op.x.dtype() == DType::bf16 ? layer_norm_row<bf16>(op, mode, n) : layer_norm_row<float>(op, mode, n);
   }
-  if (streams) hwy::FlushStream();
+  flush(mode);
 }
 
 template <typename T>
 void layer_norm_dx_row(const T* dy, const T* x, const float* weight, float mean, float inv_std,
-                       const GradientTarget& dx, bool streams, size_t columns) {
+                       const GradientTarget& dx, StoreMode mode, size_t columns) {
   const V center = set(mean), scale = set(inv_std);
   const float inverse_count = 1.0f / static_cast<float>(columns);
   const V mean_g = set(inverse_count * sum_over(columns, [&](size_t i, auto lanes) HWY_ATTR {
@@ -65,16 +66,17 @@ void layer_norm_dx_row(const T* dy, const T* x, const float* weight, float mean,
                           const V xhat = hn::Mul(hn::Sub(load(lanes, x + i), center), scale);
                           return hn::Mul(hn::Mul(load(lanes, dy + i), load(lanes, weight + i)), xhat);
                         }));
-  sweep_vectors(columns, streams, [&](size_t i, auto lanes) HWY_ATTR {
+  put_row(columns, mode, dx, [&](size_t i, auto lanes) HWY_ATTR {
     const V xhat = hn::Mul(hn::Sub(load(lanes, x + i), center), scale);
     const V g = hn::Mul(load(lanes, dy + i), load(lanes, weight + i));
-    store_gradient(lanes, hn::Mul(scale, hn::NegMulAdd(xhat, mean_gx, hn::Sub(g, mean_g))), dx, i);
+    return hn::Mul(scale, hn::NegMulAdd(xhat, mean_gx, hn::Sub(g, mean_g)));
   });
 }
 
 /// dx of row n, and dweight_sums, dbias_sums (columns) += its share of those gradients (null: not wanted).
 template <typename T>
-void layer_norm_grad_row(const op::LayerNormGrad& op, bool streams, int64_t n, float* dweight_sums, float* dbias_sums) {
+void layer_norm_grad_row(const op::LayerNormGrad& op, StoreMode mode, int64_t n, float* dweight_sums,
+                         float* dbias_sums) {
   const int64_t num_columns = op.x.columns();
   const auto columns = static_cast<size_t>(num_columns);
   const T* dy = op.dy.data<T>() + n * num_columns;
@@ -90,19 +92,19 @@ void layer_norm_grad_row(const op::LayerNormGrad& op, bool streams, int64_t n, f
     if (dbias_sums != nullptr) store(lanes, hn::Add(g, load(lanes, dbias_sums + i)), dbias_sums + i);
   });
   const GradientTarget dx(op.dx, n * num_columns);
-  if (dx.is_wanted()) layer_norm_dx_row(dy, x, op.weight.data<float>(), mean, inv_std, dx, streams, columns);
+  if (dx.is_wanted()) layer_norm_dx_row(dy, x, op.weight.data<float>(), mean, inv_std, dx, mode, columns);
 }
 
-void layer_norm_grad_rows(const op::LayerNormGrad& op, bool streams, int64_t begin, int64_t end, float* dweight_sums,
+void layer_norm_grad_rows(const op::LayerNormGrad& op, StoreMode mode, int64_t begin, int64_t end, float* dweight_sums,
                           float* dbias_sums) {
   for (int64_t n = begin; n < end; ++n) {
     if (op.x.dtype() == DType::bf16) {
-      layer_norm_grad_row<bf16>(op, streams, n, dweight_sums, dbias_sums);
+      layer_norm_grad_row<bf16>(op, mode, n, dweight_sums, dbias_sums);
     } else {
-      layer_norm_grad_row<float>(op, streams, n, dweight_sums, dbias_sums);
+      layer_norm_grad_row<float>(op, mode, n, dweight_sums, dbias_sums);
     }
   }
-  if (streams) hwy::FlushStream();
+  flush(mode);
 }
 
 }  // namespace owlet::cpu::HWY_NAMESPACE
@@ -115,9 +117,9 @@ HWY_EXPORT(layer_norm_rows);
 HWY_EXPORT(layer_norm_grad_rows);
 
 void run(const op::LayerNorm& op, KernelContext&) {
-  const bool streams = is_streamed(op.y, row_bytes(op.y));
+  const StoreMode mode{is_streamed(op.y, row_bytes(op.y)), has_bf16_products()};
   parallel_sweep(op.x.rows(), rows_per_range(op.x.columns()), [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(layer_norm_rows)(op, streams, begin, end);
+    HWY_DYNAMIC_DISPATCH(layer_norm_rows)(op, mode, begin, end);
   });
 }
 
@@ -130,7 +132,7 @@ void run(const op::LayerNormGrad& op, KernelContext& kernel) {
   const RowBlocks blocks(op.x.rows());
   const int64_t columns = op.x.columns();
   const BufferHandle scratch = kernel.scratch_or_none(workspace_bytes(op));
-  const bool streams = is_streamed(op.dx, row_bytes(op.dx));
+  const StoreMode mode{is_streamed(op.dx, row_bytes(op.dx)), has_bf16_products()};
   auto* sums = scratch ? reinterpret_cast<float*>(scratch->data) : nullptr;  // per block: dweight, then dbias
   parallel_sweep(op.x.rows(), blocks.rows_per_block, [&](int64_t begin, int64_t end) {
     float* block_sums = nullptr;
@@ -140,7 +142,7 @@ void run(const op::LayerNormGrad& op, KernelContext& kernel) {
     }
     float* dweight_sums = op.dweight.is_wanted() ? block_sums : nullptr;
     float* dbias_sums = op.dbias.is_wanted() ? block_sums + columns : nullptr;
-    HWY_DYNAMIC_DISPATCH(layer_norm_grad_rows)(op, streams, begin, end, dweight_sums, dbias_sums);
+    HWY_DYNAMIC_DISPATCH(layer_norm_grad_rows)(op, mode, begin, end, dweight_sums, dbias_sums);
   });
   combine_blocks(sums, blocks.num_blocks, columns, 2 * columns, op.dweight);
   combine_blocks(sums == nullptr ? nullptr : sums + columns, blocks.num_blocks, columns, 2 * columns, op.dbias);

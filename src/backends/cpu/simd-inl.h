@@ -254,7 +254,6 @@ HWY_INLINE size_t for_each_two(size_t count, const Two& two) {
     two(i,
         [](V first, V second, bf16* target) HWY_ATTR { store_two<kStreams, kHasInstruction>(first, second, target); });
   }
-  if constexpr (kStreams) hwy::FlushStream();
   return i;
 }
 
@@ -267,14 +266,13 @@ HWY_INLINE size_t for_each_two(size_t count, StoreMode mode, const Two& two) {
 }
 #endif
 
-/// target[i] = value(i, lanes) for a whole range.
+/// target[i] = value(i, lanes) for one row. After its last row, the caller ends with flush(mode).
 template <typename Value>
-HWY_INLINE void put_each(size_t count, StoreMode mode, float* target, const Value& value) {
-  for_each_vector(count, mode.streams,
-                  [&](size_t i, auto lanes) HWY_ATTR { store(lanes, value(i, lanes), target + i); });
+HWY_INLINE void put_row(size_t count, StoreMode mode, float* target, const Value& value) {
+  sweep_vectors(count, mode.streams, [&](size_t i, auto lanes) HWY_ATTR { store(lanes, value(i, lanes), target + i); });
 }
 template <typename Value>
-HWY_INLINE void put_each(size_t count, StoreMode mode, bf16* target, const Value& value) {
+HWY_INLINE void put_row(size_t count, StoreMode mode, bf16* target, const Value& value) {
 #if HWY_TARGET == HWY_AVX3
   size_t done = for_each_two(count, mode, [&](size_t i, const auto& store) HWY_ATTR {
     const V first = value(i, Whole{});
@@ -285,20 +283,30 @@ HWY_INLINE void put_each(size_t count, StoreMode mode, bf16* target, const Value
     store(rest, value(done, rest), target + done);
   }
 #else
-  for_each_vector(count, mode.streams,
-                  [&](size_t i, auto lanes) HWY_ATTR { store(lanes, value(i, lanes), target + i); });
+  sweep_vectors(count, mode.streams, [&](size_t i, auto lanes) HWY_ATTR { store(lanes, value(i, lanes), target + i); });
 #endif
 }
-
 /// The same for a gradient.
 template <typename Value>
-HWY_INLINE void put_each(size_t count, StoreMode mode, const GradientTarget& target, const Value& value) {
-  if (target.narrow != nullptr && !target.accumulate) return put_each(count, mode, target.narrow, value);
-  for_each_vector(count, mode.streams,
-                  [&](size_t i, auto lanes) HWY_ATTR { store_gradient(lanes, value(i, lanes), target, i); });
+HWY_INLINE void put_row(size_t count, StoreMode mode, const GradientTarget& target, const Value& value) {
+  if (target.narrow != nullptr && !target.accumulate) return put_row(count, mode, target.narrow, value);
+  sweep_vectors(count, mode.streams,
+                [&](size_t i, auto lanes) HWY_ATTR { store_gradient(lanes, value(i, lanes), target, i); });
 }
 
-/// Two results of one pass: values(i, lanes, a, b) computes what goes into both targets.
+/// Lets other threads read what has been streamed.
+HWY_INLINE void flush(StoreMode mode) {
+  if (mode.streams) hwy::FlushStream();
+}
+
+/// put_row for a whole range.
+template <typename Target, typename Value>
+HWY_INLINE void put_each(size_t count, StoreMode mode, const Target& target, const Value& value) {
+  put_row(count, mode, target, value);
+  flush(mode);
+}
+
+/// Two results of one pass over a range: values(i, lanes, a, b) computes what goes into both targets.
 template <typename Values>
 HWY_INLINE void put_both(size_t count, StoreMode mode, const GradientTarget& a_target, const GradientTarget& b_target,
                          const Values& values) {
@@ -321,7 +329,8 @@ HWY_INLINE void put_both(size_t count, StoreMode mode, const GradientTarget& a_t
     store_gradient(lanes, a, a_target, done + i);
     store_gradient(lanes, b, b_target, done + i);
   };
-  for_each_vector(count - done, mode.streams && done == 0, one);
+  sweep_vectors(count - done, mode.streams && done == 0, one);
+  flush(mode);
 }
 
 HWY_INLINE float sum_of_lanes(V value) { return hn::GetLane(hn::SumOfLanes(DF(), value)); }

@@ -15,20 +15,32 @@ HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
 
 #if HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR
-/// Squares are taken in double, where the product of two f32 is exact.
+/// Squares are taken in double, where the product of two f32 is exact. Eight sums, so that additions do not wait for
+/// each other.
 template <typename T>
 double sum_of_squares(const T* x, size_t count) {
   const hn::ScalableTag<double> dd;
   const hn::Half<DF> half;
-  auto low_sum = hn::Zero(dd), high_sum = hn::Zero(dd);
-  for_each_vector(count, [&](size_t i, auto lanes) HWY_ATTR {
-    const V value = load(lanes, x + i);
+  using VD = hn::Vec<decltype(dd)>;
+  VD low0 = hn::Zero(dd), low1 = low0, low2 = low0, low3 = low0, high0 = low0, high1 = low0, high2 = low0, high3 = low0;
+  const auto add_squares = [&](V value, VD& low_sum, VD& high_sum) HWY_ATTR {
     const auto low = hn::PromoteTo(dd, hn::LowerHalf(half, value));
     const auto high = hn::PromoteTo(dd, hn::UpperHalf(half, value));
     low_sum = hn::MulAdd(low, low, low_sum);
     high_sum = hn::MulAdd(high, high, high_sum);
-  });
-  return hn::GetLane(hn::SumOfLanes(dd, hn::Add(low_sum, high_sum)));
+  };
+  const size_t step = num_lanes();
+  size_t i = 0;
+  for (; i + 4 * step <= count; i += 4 * step) {
+    add_squares(load(Whole{}, x + i), low0, high0);
+    add_squares(load(Whole{}, x + i + step), low1, high1);
+    add_squares(load(Whole{}, x + i + 2 * step), low2, high2);
+    add_squares(load(Whole{}, x + i + 3 * step), low3, high3);
+  }
+  for_each_vector(count - i, [&](size_t k, auto lanes) HWY_ATTR { add_squares(load(lanes, x + i + k), low0, high0); });
+  const auto low = hn::Add(hn::Add(low0, low1), hn::Add(low2, low3));
+  const auto high = hn::Add(hn::Add(high0, high1), hn::Add(high2, high3));
+  return hn::GetLane(hn::SumOfLanes(dd, hn::Add(low, high)));
 }
 #else
 template <typename T>
