@@ -111,6 +111,8 @@ class Get(HubTest):
         self.assertEqual((note["repo"], note["commit"], note["licence"]), ("roneneldan/TinyStories", COMMIT, "CDLA-Sharing-1.0"))
         self.assertEqual(note["files"][1]["sha256"], hashlib.sha256(VALID).hexdigest())
         self.get_json("tiny-stories", "--out", "stories")
+        prepared = self.run_json("data", "prepare", "stories", "--tokenizer", "bytes", "--out", "data")
+        self.assertEqual(prepared["documents"], 4002)
         self.write("mine.txt", "precious")
         self.assertEqual(self.get("tiny-stories", "--out", ".").returncode, 2)
         self.assertEqual((self.folder / "mine.txt").read_text(), "precious")

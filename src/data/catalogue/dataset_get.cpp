@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "data/hub/digest.hpp"
 #include "data/hub/hub_names.hpp"
+#include "data/source_note.hpp"
 
 namespace owlet {
 

@@ -23,14 +23,11 @@ struct FetchedFile {
 /// Error io with both numbers otherwise. Throws what HubClient::fetch throws; files that came stay.
 std::vector<FetchedFile> fetch_dataset(HubClient& hub, const DatasetChoice& choice);
 
-/// Name of the note in an exported folder.
-inline constexpr std::string_view kSourceNote = "source.json";
-
 /// Puts the files into `folder` under their paths in the repository, as hard links into the cache where both lie on
-/// one disk, else as copies, and writes source.json: {name, repo, url, config, revision, commit, licence, kind,
-/// format, layout, files: [{path, split, bytes, sha256}]}. `path` of each file becomes its place there. Throws Error
-/// invalid_argument for a folder that holds other things, unless `force` (then files of the same names are replaced,
-/// others stay), io, cancelled.
+/// one disk, else as copies, and writes source.json (kSourceNote): {name, repo, url, config, revision, commit, licence,
+/// kind, format, layout, files: [{path, split, bytes, sha256}]}. `path` of each file becomes its place there. Throws
+/// Error invalid_argument for a folder that holds other things, unless `force` (then files of the same names are
+/// replaced, others stay), io, cancelled.
 void export_dataset(HubClient& hub, const DatasetChoice& choice, std::vector<FetchedFile>& files,
                     const std::filesystem::path& folder, bool force);
 

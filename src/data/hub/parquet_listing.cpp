@@ -93,7 +93,8 @@ ParquetListing ask_parquet_listing(HubClient& hub, const std::string& repo) {
   check_repo_name(repo);
   const std::string url =
       fmt::format("{}/parquet?dataset={}", hub.settings().datasets_server, percent_encode(repo, false));
-  return parse_parquet_listing(hub.requests().get_json(url, {"the parquet files of " + repo, repo, "main"}), url);
+  return parse_parquet_listing(hub.requests().get_json(url, {"the list of parquet files of " + repo, repo, "main"}),
+                               url);
 }
 
 }  // namespace owlet

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "data/source_note.hpp"
 #include "data/sources/byte_stream.hpp"
 #include "data/sources/open_records.hpp"
 
@@ -28,7 +29,7 @@ std::vector<fs::path> files_below(const fs::path& folder, std::map<std::string, 
       if (it->is_directory(ignored)) it.disable_recursion_pending();
       continue;
     }
-    if (!it->is_regular_file(ignored)) continue;
+    if (!it->is_regular_file(ignored) || it->path().filename() == kSourceNote) continue;
     if (input_kind(it->path()) == InputKind::unknown) {
       passed_over[inner_extension(it->path())] += 1;
     } else {

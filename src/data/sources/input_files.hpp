@@ -17,8 +17,8 @@ struct InputFiles {
 };
 
 /// Named files stay in the order given, whatever their extension; a folder gives all files below it that are text or
-/// rows (see input_kind), sorted by path. Hidden files and folders and links to folders are not entered; the same file
-/// reached twice is taken once. Throws not_found, invalid_argument where nothing is left.
+/// rows (see input_kind), sorted by path. Hidden files and folders, links to folders and source.json are not entered;
+/// the same file reached twice is taken once. Throws not_found, invalid_argument where nothing is left.
 InputFiles find_input_files(const std::vector<std::filesystem::path>& paths);
 
 enum class InputKind { text, rows, unknown };
