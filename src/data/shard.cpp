@@ -17,6 +17,7 @@ constexpr uint32_t kVersion = 1, kMaskedVersion = 2;
 constexpr uint64_t kHeaderCrcOffset = 124;
 constexpr uint64_t kMaxVocabSize = uint64_t{1} << 31;
 constexpr size_t kBufferBytes = size_t{1} << 18;
+constexpr uint64_t kReleaseDocuments = uint64_t{1} << 20;
 constexpr uint64_t kVerifyChunkTokens = uint64_t{1} << 16;
 
 template <typename T>
@@ -217,6 +218,8 @@ void ShardReader::check_document_index() const {
     check(rises && start < header_.num_tokens, ErrorKind::corrupt_file,
           "{}: document {} begins at token {} (the one before at {}, {} tokens in all)", where(), i, start,
           i == 0 ? 0 : document_start(i - 1), header_.num_tokens);
+    // An index may be larger than the memory this process may use.
+    if (i % kReleaseDocuments == 0) file_.release_pages(header_.documents_offset, 8 * i);
   }
 }
 

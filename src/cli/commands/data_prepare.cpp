@@ -141,6 +141,10 @@ void add_data_prepare(CLI::App& parent, Program& program) {
                    "What the work may use, for example 512MB (default: a quarter of this machine's, at most 4.3 GB)")
       ->transform(CLI::AsSizeValue(true))
       ->type_name("SIZE");
+  command->add_option("--keep", options.keep_seconds, "Seconds between places from which interrupted work goes on")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str()
+      ->type_name("SECONDS");
   command->add_flag("--force", options.force, "Replace a data folder that is there");
   command->add_flag("--restart", options.restarts, "Throw an unfinished preparation away instead of going on with it");
   add_common_options(*command, program,

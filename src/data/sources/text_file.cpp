@@ -112,9 +112,12 @@ void TextFileSource::open_file() {
 
 bool TextFileSource::read_block() {
   if (is_at_end_) return false;
-  check(text_.size() - begin_ <= max_document_bytes_, ErrorKind::unsupported,
-        "a document of '{}' is longer than {} bytes (separator '{}' not found in it)", files_[file_index_].path,
-        max_document_bytes_, separator_);
+  if (text_.size() - begin_ > max_document_bytes_) {
+    throw Error(ErrorKind::unsupported,
+                fmt::format("a document of '{}' is longer than {} bytes (separator '{}' not found in it)",
+                            files_[file_index_].path, max_document_bytes_, separator_),
+                "more --memory allows longer documents, --separator parts the text elsewhere");
+  }
   if (begin_ > 0) {
     text_.erase(0, begin_);
     text_offset_ += begin_;
