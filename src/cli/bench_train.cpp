@@ -123,12 +123,16 @@ void show(const TrainingBench& bench, const TrainingBenchResult& result, const R
 }  // namespace
 
 RooflinePeaks measure_roofline_peaks(double seconds_per_peak, uint64_t buffer_bytes) {
-  const MemorySpeeds memory = measure_memory(seconds_per_peak, buffer_bytes);
-  return {.f32_gflops = measure_f32_gflops(seconds_per_peak),
-          .bf16_gflops = measure_bf16_gflops(seconds_per_peak),
-          .gigabytes_per_second = memory.read_gb_per_second,
-          .write_gigabytes_per_second = memory.write_gb_per_second,
-          .copy_gigabytes_per_second = memory.copy_gb_per_second};
+  RooflinePeaks peaks{.f32_gflops = measure_f32_gflops(seconds_per_peak),
+                      .bf16_gflops = measure_bf16_gflops(seconds_per_peak)};
+  set_memory_speeds(peaks, measure_memory(seconds_per_peak, buffer_bytes));
+  return peaks;
+}
+
+void set_memory_speeds(RooflinePeaks& peaks, const MemorySpeeds& memory) {
+  peaks.gigabytes_per_second = memory.read_gb_per_second;
+  peaks.write_gigabytes_per_second = memory.write_gb_per_second;
+  peaks.copy_gigabytes_per_second = memory.copy_gb_per_second;
 }
 
 TrainingBenchResult run_training_bench(const TrainingBench& bench, Program& program, const RooflinePeaks& peaks) {

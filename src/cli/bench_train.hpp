@@ -7,6 +7,7 @@
 
 #include "backends/profiled/profiled_backend.hpp"
 #include "cli/command.hpp"
+#include "machine/measure_memory.hpp"
 #include "train/recipe.hpp"
 
 namespace owlet {
@@ -41,6 +42,7 @@ TrainingBenchResult run_training_bench(const TrainingBench& bench, Program& prog
 
 /// Peaks of this moment; each takes about `seconds_per_peak`, reading memory goes over `buffer_bytes`.
 RooflinePeaks measure_roofline_peaks(double seconds_per_peak = 0.4, uint64_t buffer_bytes = uint64_t{256} << 20);
+void set_memory_speeds(RooflinePeaks& peaks, const MemorySpeeds& memory);
 
 /// What `owlet bench train` was asked; empty strings and zeros keep the preset's choice.
 struct BenchTrainArguments {

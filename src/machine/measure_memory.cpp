@@ -114,35 +114,25 @@ MemoryLoops best_loops() {
 #endif
 }
 
-/// Anonymous memory in huge pages where the system gives them; unmapped at the end.
-class LargeBuffer {
- public:
-  explicit LargeBuffer(uint64_t size_bytes) : size_bytes_(size_bytes) {
-    void* address = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    check(address != MAP_FAILED, ErrorKind::out_of_memory, "cannot allocate {} bytes to measure memory speed",
-          size_bytes);
-    data_ = static_cast<char*>(address);
-    madvise(data_, size_bytes, MADV_HUGEPAGE);
-  }
-  ~LargeBuffer() { munmap(data_, size_bytes_); }
-  LargeBuffer(const LargeBuffer&) = delete;
-  LargeBuffer& operator=(const LargeBuffer&) = delete;
-  char* data() const { return data_; }
-
- private:
-  char* data_ = nullptr;
-  uint64_t size_bytes_;
-};
+constexpr int64_t kPieceBytes = 1 << 20;
 
 }  // namespace
 
-MemorySpeeds measure_memory(double seconds, uint64_t buffer_bytes) {
-  constexpr int64_t kPieceBytes = 1 << 20;
-  const int64_t size = static_cast<int64_t>(buffer_bytes) / (2 * kPieceBytes) * (2 * kPieceBytes), half = size / 2;
-  check(size > 0, ErrorKind::invalid_argument, "a buffer of {} bytes is too small to measure memory speed, {} at least",
-        buffer_bytes, 2 * kPieceBytes);
-  const LargeBuffer buffer(static_cast<uint64_t>(size));
-  char* const data = buffer.data();
+MemoryProbe::MemoryProbe(uint64_t buffer_bytes)
+    : size_(static_cast<int64_t>(buffer_bytes) / (2 * kPieceBytes) * (2 * kPieceBytes)) {
+  check(size_ > 0, ErrorKind::invalid_argument,
+        "a buffer of {} bytes is too small to measure memory speed, {} at least", buffer_bytes, 2 * kPieceBytes);
+  const auto size = static_cast<size_t>(size_);
+  void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  check(address != MAP_FAILED, ErrorKind::out_of_memory, "cannot allocate {} bytes to measure memory speed", size);
+  data_ = static_cast<char*>(address);
+  madvise(data_, size, MADV_HUGEPAGE);
+}
+
+MemoryProbe::~MemoryProbe() { munmap(data_, static_cast<size_t>(size_)); }
+
+MemorySpeeds MemoryProbe::measure(double seconds) {
+  const int64_t half = size_ / 2;
   const MemoryLoops loops = best_loops();
   // In one go per thread would be faster still on an idle machine, but kernels share their work like this.
   const auto gb_per_second = [&](int64_t length, int64_t moved_bytes, const auto& piece) {
@@ -152,17 +142,21 @@ MemorySpeeds measure_memory(double seconds, uint64_t buffer_bytes) {
   // Written first: pages never written all map one page of zeros.
   MemorySpeeds speeds;
   speeds.write_gb_per_second =
-      gb_per_second(size, size, [&](int64_t begin, int64_t end) { loops.write(data + begin, end - begin); });
-  speeds.read_gb_per_second = gb_per_second(size, size, [&](int64_t begin, int64_t end) {
-    uint64_t sum = loops.read(data + begin, end - begin);
+      gb_per_second(size_, size_, [&](int64_t begin, int64_t end) { loops.write(data_ + begin, end - begin); });
+  speeds.read_gb_per_second = gb_per_second(size_, size_, [&](int64_t begin, int64_t end) {
+    uint64_t sum = loops.read(data_ + begin, end - begin);
     asm volatile("" : "+r"(sum));  // hides from the optimizer that nobody needs it
   });
   const double copying = gb_per_second(
-      half, size, [&](int64_t begin, int64_t end) { loops.copy(data + begin, data + half + begin, end - begin); });
+      half, size_, [&](int64_t begin, int64_t end) { loops.copy(data_ + begin, data_ + half + begin, end - begin); });
   const double changing =
-      gb_per_second(size, 2 * size, [&](int64_t begin, int64_t end) { loops.change(data + begin, end - begin); });
+      gb_per_second(size_, 2 * size_, [&](int64_t begin, int64_t end) { loops.change(data_ + begin, end - begin); });
   speeds.copy_gb_per_second = std::max(copying, changing);
   return speeds;
+}
+
+MemorySpeeds measure_memory(double seconds, uint64_t buffer_bytes) {
+  return MemoryProbe(buffer_bytes).measure(seconds);
 }
 
 }  // namespace owlet

@@ -15,8 +15,24 @@ struct MemorySpeeds {
   double copy_gb_per_second = 0;
 };
 
-/// Measures each of them for about `seconds` on `buffer_bytes` (at least 2 MiB) with num_threads() threads and the
-/// widest vectors; the best of several rounds counts. Throws Error invalid_argument, out_of_memory.
+/// Measures memory again and again on one buffer.
+class MemoryProbe {
+ public:
+  /// At least 2 MiB. Throws Error invalid_argument, out_of_memory.
+  explicit MemoryProbe(uint64_t buffer_bytes);
+  ~MemoryProbe();
+  MemoryProbe(const MemoryProbe&) = delete;
+  MemoryProbe& operator=(const MemoryProbe&) = delete;
+
+  /// Each speed for about `seconds`, with num_threads() threads and the widest vectors; the best of several rounds.
+  MemorySpeeds measure(double seconds);
+
+ private:
+  char* data_;
+  int64_t size_;
+};
+
+/// MemoryProbe(buffer_bytes).measure(seconds).
 MemorySpeeds measure_memory(double seconds, uint64_t buffer_bytes);
 
 }  // namespace owlet
