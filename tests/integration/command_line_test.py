@@ -121,7 +121,7 @@ class Mistakes(ProgramTest):
     def test_dry_run_without_data(self):
         plan = self.run_json("pretrain", "stories-3m", "--vocab", 4096, "--dry-run")
         self.assertEqual(plan["steps"], 1000)
-        self.assert_fails(2, "pretrain", "shakespeare-bytes", "--dry-run", says=["--vocab"])
+        self.assert_fails(2, "pretrain", "tiny.toml", "--dry-run", says=["--vocab"])
 
     def test_missing_input_files(self):
         self.assert_fails(3, "generate", "nowhere", "Hi", says=["nowhere"])
@@ -163,7 +163,7 @@ class Mistakes(ProgramTest):
 
     def test_bench_of_what_is_not_there_or_does_not_fit(self):
         self.assert_fails(3, "bench", "train", "--preset", "stories-15", says=["stories-15m"])
-        self.assert_fails(2, "bench", "train", "--preset", "shakespeare-bytes", says=["vocabulary", "model.vocab"])
+        self.assert_fails(2, "bench", "train", "--preset", "tiny.toml", says=["vocabulary", "model.vocab"])
         self.assert_fails(2, "bench", "train", "--preset", "stories-15m", "--dtype", "f16", says=["f16"])
         huge = ("--batch", 2, "--set", "model.width=65536", "--set", "model.layers=200", "--set", "model.heads=64")
         self.assert_fails(4, "bench", "train", "--preset", "stories-15m", *huge, says=["needs", "free"])
