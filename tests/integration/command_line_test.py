@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from owlet_program import STORIES, ProgramTest
+from owlet_program import STORIES, TINY_RECIPE, ProgramTest
 
 
 class Verbs(ProgramTest):
@@ -119,6 +119,7 @@ class Mistakes(ProgramTest):
         self.assert_fails(2, "data", "prepare", says=["files", "owlet data prepare --help"])
 
     def test_dry_run_without_data(self):
+        self.write("tiny.toml", TINY_RECIPE)
         plan = self.run_json("pretrain", "stories-3m", "--vocab", 4096, "--dry-run")
         self.assertEqual(plan["steps"], 1000)
         self.assert_fails(2, "pretrain", "tiny.toml", "--dry-run", says=["--vocab"])
@@ -162,6 +163,7 @@ class Mistakes(ProgramTest):
         self.assertFalse((self.folder / "run").exists())
 
     def test_bench_of_what_is_not_there_or_does_not_fit(self):
+        self.write("tiny.toml", TINY_RECIPE)
         self.assert_fails(3, "bench", "train", "--preset", "stories-15", says=["stories-15m"])
         self.assert_fails(2, "bench", "train", "--preset", "tiny.toml", says=["vocabulary", "model.vocab"])
         self.assert_fails(2, "bench", "train", "--preset", "stories-15m", "--dtype", "f16", says=["f16"])
