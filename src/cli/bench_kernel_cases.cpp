@@ -189,7 +189,7 @@ AnyOp make_adamw(Tensors t, Sizes s, DType dtype) {
   update.gradient = t.values(parameter_of(s), DType::f32);
   update.m = t.constant(parameter_of(s), 0.1f);
   update.v = t.constant(parameter_of(s), 0.1f);
-  if (dtype == DType::f32) update.compute_copy = t.values(parameter_of(s), DType::bf16);
+  if (dtype == DType::bf16) update.lower_bits = t.zero_codes<uint16_t>(parameter_of(s));
   return update;
 }
 AnyOp make_adamw8bit(Tensors t, Sizes s, DType dtype) {
@@ -203,12 +203,16 @@ AnyOp make_adamw8bit(Tensors t, Sizes s, DType dtype) {
   update.v = t.zero_codes<uint8_t>(shape);
   update.m_scale = t.constant({blocks}, 0.1f);
   update.v_scale = t.constant({blocks}, 0.1f);
-  if (dtype == DType::f32) update.compute_copy = t.values(shape, DType::bf16);
+  if (dtype == DType::bf16) update.lower_bits = t.zero_codes<uint16_t>(shape);
   return update;
 }
 AnyOp make_cast(Tensors t, Sizes s, DType dtype) {
   const DType other = dtype == DType::f32 ? DType::bf16 : DType::f32;
   return op::Cast{t.values(parameter_of(s)), t.values(parameter_of(s), other)};
+}
+AnyOp make_split_weight(Tensors t, Sizes s, DType) {
+  const Shape shape = parameter_of(s);
+  return op::SplitWeight{t.values(shape, DType::f32), t.values(shape, DType::bf16), t.zero_codes<uint16_t>(shape)};
 }
 AnyOp make_fill(Tensors t, Sizes s, DType) { return op::Fill{t.result(parameter_of(s)), 1}; }
 AnyOp make_fill_normal(Tensors t, Sizes s, DType) { return op::FillNormal{t.result(parameter_of(s)), 0, 1, 1, 1}; }
@@ -247,6 +251,7 @@ constexpr Maker kMakers[] = {
     {op::AdamW::kName, make_adamw, true},
     {op::AdamW8bit::kName, make_adamw8bit, true},
     {op::Cast::kName, make_cast, true},
+    {op::SplitWeight::kName, make_split_weight, true},
     {op::Fill::kName, make_fill, true},
     {op::FillNormal::kName, make_fill_normal, true},
     {op::SquaredNorm::kName, make_squared_norm, true},

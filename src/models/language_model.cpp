@@ -27,16 +27,16 @@ Tensor LanguageModel::losses(Context& ctx, const ModelInput& input, const Tensor
     throw Error(ErrorKind::unsupported, "losses of a model whose output head has a bias (GPT-J) are not implemented",
                 "such models can generate text; logits() works");
   }
-  return linear_cross_entropy(ctx, hidden(ctx, input), output_head().compute, targets, gradient_scale,
+  return linear_cross_entropy(ctx, hidden(ctx, input), output_head().value, targets, gradient_scale,
                               run_options_.loss_chunk_rows);  // (B, T)
 }
 
 Tensor LanguageModel::logits(Context& ctx, const ModelInput& input, bool last_only) {
   Tensor x = hidden(ctx, input);                              // (B, T, C)
   if (last_only && x.dim(1) > 1) x = last_positions(ctx, x);  // (B, 1, C)
-  const Tensor bias = output_bias() != nullptr ? output_bias()->compute : Tensor();
+  const Tensor bias = output_bias() != nullptr ? output_bias()->value : Tensor();
   const DType result_type = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  return linear(ctx, x, output_head().compute, bias, result_type);  // (B, T, V)
+  return linear(ctx, x, output_head().value, bias, result_type);  // (B, T, V)
 }
 
 }  // namespace owlet

@@ -4,7 +4,7 @@
 
 namespace owlet {
 
-Tensor Embedding::operator()(Context& ctx, const Tensor& ids) const { return embedding(ctx, ids, weight->compute); }
+Tensor Embedding::operator()(Context& ctx, const Tensor& ids) const { return embedding(ctx, ids, weight->value); }
 
 Embedding make_embedding(Context& ctx, ParameterSet& parameters, const std::string& name, int64_t num_rows,
                          int64_t width, float deviation) {

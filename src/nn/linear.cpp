@@ -5,7 +5,7 @@
 namespace owlet {
 
 Tensor Linear::operator()(Context& ctx, const Tensor& x) const {
-  return linear(ctx, x, weight->compute, bias != nullptr ? bias->compute : Tensor());
+  return linear(ctx, x, weight->value, bias != nullptr ? bias->value : Tensor());
 }
 
 Linear make_linear(Context& ctx, ParameterSet& parameters, const std::string& name, int64_t num_inputs,

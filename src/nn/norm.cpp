@@ -6,8 +6,8 @@
 namespace owlet {
 
 Tensor Norm::operator()(Context& ctx, const Tensor& x) const {
-  if (kind == NormKind::rms_norm) return rms_norm(ctx, x, weight->compute, eps);
-  return layer_norm(ctx, x, weight->compute, bias->compute, eps);
+  if (kind == NormKind::rms_norm) return rms_norm(ctx, x, weight->value, eps);
+  return layer_norm(ctx, x, weight->value, bias->value, eps);
 }
 
 Norm make_norm(Context& ctx, ParameterSet& parameters, const std::string& name, NormKind kind, int64_t width,

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "nn/host_convert.hpp"
 #include "ops/any_op.hpp"
+#include "tensor/formats/split_weight.hpp"
 
 namespace owlet {
 
@@ -23,9 +25,17 @@ void fill(Context& ctx, const Tensor& target, const Parameter& parameter, uint64
   }
 }
 
-void refresh(Context& ctx, const Parameter& parameter) {
-  if (!parameter.has_compute_copy()) return;
-  ctx.run(op::Cast{parameter.value, parameter.compute});
+/// `values` in f32, in ordinary memory.
+void write_split(Context& ctx, const Parameter& parameter, const Tensor& values) {
+  const Tensor upper = make_host_tensor(parameter.shape, DType::bf16);
+  const Tensor lower = make_host_tensor(parameter.shape, DType::u16);
+  for (int64_t i = 0; i < values.num_elements(); ++i) {
+    const formats::SplitWeight halves = formats::split_weight(values.data<float>()[i]);
+    upper.data<bf16>()[i] = halves.upper;
+    lower.data<uint16_t>()[i] = halves.lower;
+  }
+  ctx.backend().write(parameter.value, upper.bytes());
+  ctx.backend().write(parameter.lower_bits, lower.bytes());
 }
 
 }  // namespace
@@ -37,10 +47,9 @@ Parameter& ParameterSet::add(Context& ctx, std::string name, const Shape& shape,
   parameter.shape = shape;
   parameter.initialization = initialization;
   parameter.decays = shape.rank() >= 2;
-  const DType master = gradient_type();
-  const bool has_compute_copy = shape.rank() >= 2 && storage_.compute_type != master;
-  if (!has_compute_copy || storage_.keeps_master) parameter.value = ctx.empty(shape, master, MemoryKind::weights);
-  parameter.compute = has_compute_copy ? ctx.empty(shape, storage_.compute_type, MemoryKind::weights) : parameter.value;
+  const bool is_narrow = shape.rank() >= 2 && storage_.compute_type != gradient_type();
+  parameter.value = ctx.empty(shape, is_narrow ? storage_.compute_type : gradient_type(), MemoryKind::weights);
+  if (is_narrow && storage_.keeps_master) parameter.lower_bits = ctx.empty(shape, DType::u16, MemoryKind::weights);
   return parameter;
 }
 
@@ -59,22 +68,22 @@ int64_t ParameterSet::num_elements() const {
 
 void ParameterSet::initialize(Context& ctx, uint64_t seed) {
   for (const Parameter& parameter : parameters_) {
-    fill(ctx, parameter.stored(), parameter, seed);
-    refresh(ctx, parameter);
+    if (!parameter.lower_bits.defined()) {
+      fill(ctx, parameter.value, parameter, seed);
+      continue;
+    }
+    const Tensor whole = ctx.empty(parameter.shape, DType::f32);
+    fill(ctx, whole, parameter, seed);
+    ctx.run(op::SplitWeight{whole, parameter.value, parameter.lower_bits});
   }
 }
 
 void ParameterSet::load(Context& ctx, Parameter& parameter, const Tensor& host_values) {
   check(host_values.shape() == parameter.shape, ErrorKind::invalid_argument, "{}: values of shape {} for shape {}",
         parameter.name, to_string(host_values.shape()), to_string(parameter.shape));
-  const Tensor& target = parameter.stored();
-  const Tensor rounded = convert_on_host(host_values, target.dtype());
-  ctx.backend().write(target, rounded.bytes());
-  refresh(ctx, parameter);
-}
-
-void ParameterSet::refresh_compute_copies(Context& ctx) {
-  for (const Parameter& parameter : parameters_) refresh(ctx, parameter);
+  if (parameter.lower_bits.defined()) return write_split(ctx, parameter, convert_on_host(host_values, DType::f32));
+  const Tensor rounded = convert_on_host(host_values, parameter.value.dtype());
+  ctx.backend().write(parameter.value, rounded.bytes());
 }
 
 void ParameterSet::release_gradients() {
@@ -100,9 +109,30 @@ void ParameterSet::watch_on(Tape& tape, const std::function<void(Parameter&)>& o
     if (!parameter.is_trainable) continue;
     std::function<void()> on_complete;
     if (on_gradient) on_complete = [&parameter, on_gradient] { on_gradient(parameter); };
-    tape.watch(parameter.compute, &parameter.gradient, &parameter.gradient_is_written, gradient_type(),
+    tape.watch(parameter.value, &parameter.gradient, &parameter.gradient_is_written, gradient_type(),
                std::move(on_complete));
   }
+}
+
+Tensor read_on_host(Context& ctx, const Parameter& parameter) {
+  const Tensor& value = parameter.value;
+  if (!parameter.lower_bits.defined()) {
+    Tensor values = make_host_tensor(value.shape(), value.dtype());
+    ctx.backend().read(value, values.bytes());
+    return values;
+  }
+  Tensor values = make_host_tensor(value.shape(), DType::f32);
+  // Row by row, so that the halves of a large matrix take no memory beside the whole.
+  const int64_t num_rows = value.dim(0), row_size = num_rows == 0 ? 0 : value.num_elements() / num_rows;
+  std::vector<bf16> upper(static_cast<size_t>(row_size));
+  std::vector<uint16_t> lower(static_cast<size_t>(row_size));
+  float* target = values.data<float>();
+  for (int64_t row = 0; row < num_rows; ++row) {
+    ctx.backend().read(value.slice(row, row + 1), upper.data());
+    ctx.backend().read(parameter.lower_bits.slice(row, row + 1), lower.data());
+    for (size_t i = 0; i < upper.size(); ++i) *target++ = formats::join_weight(upper[i], lower[i]);
+  }
+  return values;
 }
 
 }  // namespace owlet

@@ -30,19 +30,15 @@ struct Parameter {
   /// Weight decay applies to matrices only, never to gains and biases.
   bool decays = true;
   bool is_trainable = true;
-  /// Master weights: f32 (f64 on the reference backend). Undefined for matrices that exist in bf16 only.
+  /// What operations read: f32, bf16 for matrices of a bf16 model (f64 on the reference backend).
   Tensor value;
-  /// What operations read: `value` itself, or a bf16 copy of it for matrices of a bf16 model.
-  Tensor compute;
-  /// f32 like `value`; undefined until a backward pass or zero_unwritten_gradients needs it.
+  /// u16, beside a bf16 `value` only: the lower halves of f32 master weights whose upper halves are `value`
+  /// (tensor/formats/split_weight.hpp). Undefined where there are no master weights, or `value` is them.
+  Tensor lower_bits;
+  /// f32 (f64 on the reference backend); undefined until a backward pass or zero_unwritten_gradients needs it.
   Tensor gradient;
   /// Whether `gradient` holds anything of the current step.
   bool gradient_is_written = false;
-
-  /// What is updated, saved and loaded: the master weights, or `compute` where there are none.
-  const Tensor& stored() const { return value.defined() ? value : compute; }
-  /// Whether `compute` is a rounded copy beside the master weights.
-  bool has_compute_copy() const { return value.defined() && value.key() != compute.key(); }
 };
 
 /// What the parameters of a model are stored as.
@@ -72,11 +68,9 @@ class ParameterSet {
   /// Fills every parameter as its Initialization says; the numbers depend on (seed, name) only, not on order or
   /// threads.
   void initialize(Context& ctx, uint64_t seed);
-  /// Sets one parameter from values of any floating type, rounded as needed (master and compute copy).
+  /// Sets one parameter from values of any floating type, rounded as needed.
   /// Throws Error invalid_argument naming the parameter and both shapes.
   void load(Context& ctx, Parameter& parameter, const Tensor& host_values);
-  /// Refreshes the compute copies from the master weights.
-  void refresh_compute_copies(Context& ctx);
 
   /// Gives the gradients' memory back and marks them as empty. Each gets memory again when a backward pass first writes
   /// it, about when it frees the activations of the same layer: gradients and activations never all exist together.
@@ -93,5 +87,8 @@ class ParameterSet {
   ParameterStorage storage_;
   std::deque<Parameter> parameters_;
 };
+
+/// The best values there are of a parameter in ordinary memory: the master weights in f32, or `value` in its own type.
+Tensor read_on_host(Context& ctx, const Parameter& parameter);
 
 }  // namespace owlet

@@ -43,15 +43,16 @@ TEST_F(ParameterSetTest, TypesFollowTheStorage) {
     set->add(ctx_, "gain", {3}, kOnes);
     EXPECT_EQ(set->num_elements(), 15);
     EXPECT_EQ(set->find("gain")->value.dtype(), DType::f32);
-    EXPECT_EQ(set->find("gain")->compute.key(), set->find("gain")->value.key());
+    EXPECT_FALSE(set->find("gain")->lower_bits.defined());
     EXPECT_TRUE(set->find("matrix")->decays);
     EXPECT_FALSE(set->find("gain")->decays);
   }
-  EXPECT_EQ(f32.find("matrix")->compute.key(), f32.find("matrix")->value.key());
-  EXPECT_EQ(bf16_training.find("matrix")->value.dtype(), DType::f32);
-  EXPECT_EQ(bf16_training.find("matrix")->compute.dtype(), DType::bf16);
-  EXPECT_FALSE(bf16_generation.find("matrix")->value.defined());
-  EXPECT_EQ(bf16_generation.find("matrix")->compute.dtype(), DType::bf16);
+  EXPECT_EQ(f32.find("matrix")->value.dtype(), DType::f32);
+  EXPECT_FALSE(f32.find("matrix")->lower_bits.defined());
+  EXPECT_EQ(bf16_training.find("matrix")->value.dtype(), DType::bf16);
+  EXPECT_EQ(bf16_training.find("matrix")->lower_bits.dtype(), DType::u16);
+  EXPECT_EQ(bf16_generation.find("matrix")->value.dtype(), DType::bf16);
+  EXPECT_FALSE(bf16_generation.find("matrix")->lower_bits.defined());
   EXPECT_EQ(f32.find("nothing"), nullptr);
   EXPECT_THROW(f32.add(ctx_, "gain", {3}, kOnes), Error);
 
@@ -63,7 +64,7 @@ TEST_F(ParameterSetTest, TypesFollowTheStorage) {
   f64.zero_unwritten_gradients(exact);
   for (const Parameter& parameter : f64.all()) {
     EXPECT_EQ(parameter.value.dtype(), DType::f64);
-    EXPECT_EQ(parameter.compute.key(), parameter.value.key());
+    EXPECT_FALSE(parameter.lower_bits.defined());
     EXPECT_EQ(parameter.gradient.dtype(), DType::f64);
   }
 }
@@ -91,20 +92,20 @@ TEST_F(ParameterSetTest, WithoutMasterTheSameNumbersAreRounded) {
     set->add(ctx_, "matrix", {16, 9}, kNormal);
     set->initialize(ctx_, 3);
   }
-  EXPECT_EQ(read(with.find("matrix")->compute), read(without.find("matrix")->compute));
+  EXPECT_EQ(read(with.find("matrix")->value), read(without.find("matrix")->value));
 }
 
-TEST_F(ParameterSetTest, LoadRoundsIntoMasterAndCopy) {
+TEST_F(ParameterSetTest, LoadKeepsMasterWeightsWhole) {
   ParameterSet set({DType::bf16, true});
   Parameter& matrix = set.add(ctx_, "matrix", {2, 3}, kNormal);
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
     set.load(ctx_, matrix, host_values({2, 3}, dtype, 1.0));
     EXPECT_EQ(read(matrix.value), (std::vector<float>{1.0f, 1.125f, 1.25f, 1.375f, 1.5f, 1.625f}));
-    EXPECT_EQ(read(matrix.compute), read(matrix.value));
+    EXPECT_EQ(read(read_on_host(ctx_, matrix)), read(matrix.value));
   }
   set.load(ctx_, matrix, host_values({2, 3}, DType::f32, 1.0 + 0x1p-9));
-  EXPECT_EQ(read(matrix.value)[0], 1.0f + 0x1p-9f);
-  EXPECT_EQ(read(matrix.compute)[0], 1.0f);
+  EXPECT_EQ(read(read_on_host(ctx_, matrix))[0], 1.0f + 0x1p-9f);
+  EXPECT_EQ(read(matrix.value)[0], 1.0f);
   EXPECT_THROW(set.load(ctx_, matrix, host_values({3, 2}, DType::f32, 1.0)), Error);
 }
 
@@ -121,7 +122,7 @@ TEST_F(ParameterSetTest, GradientsOverwriteThenAddThenZero) {
     Tape tape;
     set.watch_on(tape);
     Context recording(*backend_, &tape);
-    const Tensor y = linear(recording, ctx_.from_values<float>({1, 2}, x), used.compute);
+    const Tensor y = linear(recording, ctx_.from_values<float>({1, 2}, x), used.value);
     tape.seed(y, ctx_.from_values<float>({1, 1}, dy));
     tape.backward(recording);
   };
@@ -139,15 +140,14 @@ TEST_F(ParameterSetTest, GradientsOverwriteThenAddThenZero) {
   }
 }
 
-TEST_F(ParameterSetTest, RefreshCopiesTheMaster) {
-  ParameterSet set({DType::bf16, true});
-  Parameter& matrix = set.add(ctx_, "matrix", {1, 2}, kOnes);
-  set.initialize(ctx_, 1);
-  const std::vector<float> moved = {3.0f, 4.0f};
-  backend_->write(matrix.value, moved.data());
-  EXPECT_EQ(read(matrix.compute), (std::vector<float>{1.0f, 1.0f}));
-  set.refresh_compute_copies(ctx_);
-  EXPECT_EQ(read(matrix.compute), moved);
+TEST_F(ParameterSetTest, MasterWeightsStartAsInAModelOfF32) {
+  ParameterSet split({DType::bf16, true}), whole({DType::f32, true});
+  for (ParameterSet* set : {&split, &whole}) {
+    set->add(ctx_, "matrix", {16, 9}, kNormal);
+    set->initialize(ctx_, 3);
+  }
+  EXPECT_EQ(split.find("matrix")->value.dtype(), DType::bf16);
+  EXPECT_EQ(read(read_on_host(ctx_, *split.find("matrix"))), read(whole.find("matrix")->value));
 }
 
 TEST_F(ParameterSetTest, APlanAllocatesTheSame) {

@@ -7,14 +7,14 @@ namespace owlet::op {
 
 namespace {
 
-/// Weight, gradient and copy, whatever the moments are.
-void check_weight(std::string_view op, const Tensor& weight, const Tensor& gradient, const Tensor& compute_copy) {
+/// Weight and gradient, whatever the moments are.
+void check_weight(std::string_view op, const Tensor& weight, const Tensor& lower_bits, const Tensor& gradient) {
   check_activation(op, "weight", weight);
   check_f32_beside(op, "gradient", gradient, weight.shape(), weight);
-  if (!compute_copy.defined()) return;
-  check_shape(op, "compute_copy", compute_copy, weight.shape());
-  check_dtype(op, "compute_copy", compute_copy, {DType::bf16});
-  check(weight.dtype() != DType::bf16, ErrorKind::invalid_argument, "{}: compute_copy beside a bf16 weight", op);
+  if (!lower_bits.defined()) return;
+  check_shape(op, "lower_bits", lower_bits, weight.shape());
+  check_dtype(op, "lower_bits", lower_bits, {DType::u16});
+  check(weight.dtype() != DType::f32, ErrorKind::invalid_argument, "{}: lower_bits beside an f32 weight", op);
 }
 
 }  // namespace
@@ -25,19 +25,19 @@ void AdamWStep::check_step(std::string_view op) const {
 }
 
 void AdamW::check() const {
-  check_weight(kName, weight, gradient, compute_copy);
+  check_weight(kName, weight, lower_bits, gradient);
   check_f32_beside(kName, "m", m, weight.shape(), weight);
   check_f32_beside(kName, "v", v, weight.shape(), weight);
   check_step(kName);
 }
 
 Cost AdamW::cost() const {
-  return {14.0 * static_cast<double>(weight.num_elements()), bytes_of({&weight, &gradient, &m, &v}),
-          bytes_of({&weight, &m, &v, &compute_copy})};
+  return {14.0 * static_cast<double>(weight.num_elements()), bytes_of({&weight, &lower_bits, &gradient, &m, &v}),
+          bytes_of({&weight, &lower_bits, &m, &v})};
 }
 
 void AdamW8bit::check() const {
-  check_weight(kName, weight, gradient, compute_copy);
+  check_weight(kName, weight, lower_bits, gradient);
   check_shape(kName, "m", m, weight.shape());
   check_dtype(kName, "m", m, {DType::i8});
   check_shape(kName, "v", v, weight.shape());
@@ -49,8 +49,8 @@ void AdamW8bit::check() const {
 }
 
 Cost AdamW8bit::cost() const {
-  return {18.0 * static_cast<double>(weight.num_elements()), bytes_of({&weight, &gradient, &m, &v, &m_scale, &v_scale}),
-          bytes_of({&weight, &m, &v, &m_scale, &v_scale, &compute_copy})};
+  return {18.0 * static_cast<double>(weight.num_elements()), bytes_of({&weight, &lower_bits, &gradient, &m, &v, &m_scale, &v_scale}),
+          bytes_of({&weight, &lower_bits, &m, &v, &m_scale, &v_scale})};
 }
 
 }  // namespace owlet::op

@@ -33,11 +33,11 @@ struct AdamWStep {
   uint32_t moment_draw() const { return static_cast<uint32_t>(2 * step + 1); }
 };
 
-/// weight f32 or bf16 (rounded at random); gradient, m, v of its shape, f32 (all f64 beside f64); compute_copy bf16 or
-/// undefined, beside an f32 weight only: receives the new weight rounded to nearest in the same pass.
+/// weight: f32; bf16, rounded at random; or bf16 with `lower_bits` u16, which together are an f32 weight
+/// (tensor/formats/split_weight.hpp). gradient, m, v of its shape, f32 (all but lower_bits f64 beside f64).
 struct AdamW : AdamWStep {
   static constexpr std::string_view kName = "adamw";
-  Tensor weight, gradient, m, v, compute_copy;
+  Tensor weight, lower_bits, gradient, m, v;
   void check() const;
   Cost cost() const;
 };
@@ -49,7 +49,7 @@ struct AdamW : AdamWStep {
 /// of threads. A block with a gradient that is not finite gets scales that are not finite.
 struct AdamW8bit : AdamWStep {
   static constexpr std::string_view kName = "adamw8bit";
-  Tensor weight, gradient, m, v, m_scale, v_scale, compute_copy;
+  Tensor weight, lower_bits, gradient, m, v, m_scale, v_scale;
   void check() const;
   Cost cost() const;
 };

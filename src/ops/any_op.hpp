@@ -29,7 +29,7 @@ using AnyOpVariant = std::variant<op::Embedding, op::EmbeddingGrad,             
                                   op::SwiGlu, op::SwiGluGrad, op::Gelu, op::GeluGrad, op::Add,     //
                                   op::LinearCrossEntropy,                                          //
                                   op::AdamW, op::AdamW8bit,                                        //
-                                  op::Cast, op::Fill, op::FillNormal, op::SquaredNorm>;
+                                  op::Cast, op::SplitWeight, op::Fill, op::FillNormal, op::SquaredNorm>;
 
 /// One operation of any kind, ready to run.
 struct AnyOp {

@@ -15,6 +15,16 @@ void Cast::check() const {
 
 Cost Cast::cost() const { return {0, bytes_of({&x}), bytes_of({&y})}; }
 
+void SplitWeight::check() const {
+  check_dtype(kName, "x", x, {DType::f32, DType::f64});
+  check_shape(kName, "weight", weight, x.shape());
+  check_dtype(kName, "weight", weight, {x.dtype() == DType::f64 ? DType::f64 : DType::bf16});
+  check_shape(kName, "lower_bits", lower_bits, x.shape());
+  check_dtype(kName, "lower_bits", lower_bits, {DType::u16});
+}
+
+Cost SplitWeight::cost() const { return {0, bytes_of({&x}), bytes_of({&weight, &lower_bits})}; }
+
 void Fill::check() const {
   check_dtype(kName, "y", y, {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i8, DType::u8});
 }

@@ -1,4 +1,4 @@
-// Small operations over whole tensors: cast, fill, random initialisation, sum of squares.
+// Small operations over whole tensors: cast, split, fill, random initialisation, sum of squares.
 #pragma once
 
 #include "ops/context.hpp"
@@ -12,6 +12,15 @@ namespace op {
 struct Cast {
   static constexpr std::string_view kName = "cast";
   Tensor x, y;
+  void check() const;
+  Cost cost() const;
+};
+
+/// The two halves of x (tensor/formats/split_weight.hpp): weight bf16, lower_bits u16; x f32. Beside f64, x and weight
+/// are f64, and weight receives the value of the bf16 number.
+struct SplitWeight {
+  static constexpr std::string_view kName = "split_weight";
+  Tensor x, weight, lower_bits;
   void check() const;
   Cost cost() const;
 };

@@ -126,20 +126,23 @@ Fields fields_of(op::LinearCrossEntropy& op) {
           gradient("dweight", op.dweight, kStatistic)};
 }
 Fields fields_of(op::AdamW& op) {
-  return {state("weight", op.weight, FieldType::stored), input("gradient", op.gradient, kStatistic),
-          state("m", op.m, kStatistic), state("v", op.v, kStatistic),
-          output("compute_copy", op.compute_copy, FieldType::copy)};
+  return {state("weight", op.weight, FieldType::stored), state("lower_bits", op.lower_bits, FieldType::bits),
+          input("gradient", op.gradient, kStatistic), state("m", op.m, kStatistic), state("v", op.v, kStatistic)};
 }
 Fields fields_of(op::AdamW8bit& op) {
   return {state("weight", op.weight, FieldType::stored),
+          state("lower_bits", op.lower_bits, FieldType::bits),
           input("gradient", op.gradient, kStatistic),
           state("m", op.m, FieldType::code),
           state("v", op.v, FieldType::code),
           state("m_scale", op.m_scale, kStatistic),
-          state("v_scale", op.v_scale, kStatistic),
-          output("compute_copy", op.compute_copy, FieldType::copy)};
+          state("v_scale", op.v_scale, kStatistic)};
 }
 Fields fields_of(op::Cast& op) { return {input("x", op.x, FieldType::any), output("y", op.y, FieldType::any)}; }
+Fields fields_of(op::SplitWeight& op) {
+  return {input("x", op.x, FieldType::any), output("weight", op.weight, FieldType::any),
+          output("lower_bits", op.lower_bits, FieldType::bits)};
+}
 Fields fields_of(op::Fill& op) { return {output("y", op.y, FieldType::any)}; }
 Fields fields_of(op::FillNormal& op) { return {output("y", op.y, FieldType::any)}; }
 Fields fields_of(op::SquaredNorm& op) {

@@ -41,7 +41,7 @@ DType parse_dtype(std::string_view name);
 struct bf16 {
   uint16_t bits = 0;
 
-  bf16() = default;
+  constexpr bf16() = default;
   /// Rounds to nearest, ties to even; NaN stays NaN (quiet), infinities stay.
   explicit bf16(float value) {
     const uint32_t word = std::bit_cast<uint32_t>(value);
@@ -52,7 +52,7 @@ struct bf16 {
     }
   }
   explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-  static bf16 from_bits(uint16_t pattern) {
+  static constexpr bf16 from_bits(uint16_t pattern) {
     bf16 value;
     value.bits = pattern;
     return value;

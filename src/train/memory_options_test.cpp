@@ -50,7 +50,10 @@ std::vector<std::byte> all_state(Trainer& trainer) {
     const std::vector<std::byte> bytes = bytes_of(trainer.backend(), tensor);
     all.insert(all.end(), bytes.begin(), bytes.end());
   };
-  for (const Parameter& parameter : trainer.model().parameters().all()) append(parameter.stored());
+  for (const Parameter& parameter : trainer.model().parameters().all()) {
+    append(parameter.value);
+    if (parameter.lower_bits.defined()) append(parameter.lower_bits);
+  }
   for (const Moments& moments : trainer.optimizer().moments()) {
     for (const auto& [prefix, tensor] : moments.tensors()) append(tensor);
   }
@@ -147,7 +150,7 @@ TEST(MemoryOptions, InBackwardAGradientThatIsNotFiniteSparesItsOwnParameterOnly)
   Trainer trainer = make_trainer(backend, recipe);
   trainer.step();
   std::map<std::string, std::vector<std::byte>> before;
-  for (const Parameter& each : trainer.model().parameters().all()) before[each.name] = bytes_of(backend, each.stored());
+  for (const Parameter& each : trainer.model().parameters().all()) before[each.name] = bytes_of(backend, each.value);
   backend.num_norms = 0;
   backend.spoilt_norm = 2;
   const StepReport report = trainer.step();
@@ -155,7 +158,7 @@ TEST(MemoryOptions, InBackwardAGradientThatIsNotFiniteSparesItsOwnParameterOnly)
   EXPECT_TRUE(std::isnan(report.gradient_norm));
   int num_same = 0;
   for (const Parameter& each : trainer.model().parameters().all()) {
-    num_same += before[each.name] == bytes_of(backend, each.stored()) ? 1 : 0;
+    num_same += before[each.name] == bytes_of(backend, each.value) ? 1 : 0;
   }
   EXPECT_EQ(num_same, 1);
   EXPECT_TRUE(std::isfinite(trainer.step().loss));
@@ -171,7 +174,7 @@ TEST(MemoryOptions, StorageIsAsAsked) {
   for (const Moments& moments : trainer.optimizer().moments()) {
     const Parameter& parameter = *moments.parameter;
     const bool is_matrix = parameter.shape.rank() >= 2;
-    EXPECT_EQ(parameter.stored().dtype(), is_matrix ? DType::bf16 : DType::f32) << parameter.name;
+    EXPECT_EQ(parameter.value.dtype(), is_matrix ? DType::bf16 : DType::f32) << parameter.name;
     EXPECT_EQ(moments.is_8bit(), parameter.shape.num_elements() >= 4096) << parameter.name;
     EXPECT_EQ(moments.m.dtype(), moments.is_8bit() ? DType::i8 : DType::f32);
     num_8bit += moments.is_8bit() ? 1 : 0;

@@ -97,12 +97,11 @@ void AdamWOptimizer::update_one(Context& ctx, const Moments& moments, double lea
   step.gradient_scale = scale;
   step.seed = seed_;
   step.stream = stream_id("rounding of " + parameter.name);
-  const Tensor copy = parameter.has_compute_copy() ? parameter.compute : Tensor();
   if (moments.is_8bit()) {
-    ctx.run(op::AdamW8bit{step, parameter.stored(), parameter.gradient, moments.m, moments.v, moments.m_scale,
-                          moments.v_scale, copy});
+    ctx.run(op::AdamW8bit{step, parameter.value, parameter.lower_bits, parameter.gradient, moments.m, moments.v,
+                          moments.m_scale, moments.v_scale});
   } else {
-    ctx.run(op::AdamW{step, parameter.stored(), parameter.gradient, moments.m, moments.v, copy});
+    ctx.run(op::AdamW{step, parameter.value, parameter.lower_bits, parameter.gradient, moments.m, moments.v});
   }
 }
 

@@ -71,8 +71,9 @@ std::vector<float> values_of(Backend& backend, const Tensor& tensor) {
 std::vector<float> all_weights(Trainer& trainer) {
   std::vector<float> all;
   for (const Parameter& parameter : trainer.model().parameters().all()) {
-    const std::vector<float> values = values_of(trainer.backend(), parameter.value);
-    all.insert(all.end(), values.begin(), values.end());
+    Context ctx(trainer.backend());
+    const Tensor values = read_on_host(ctx, parameter);
+    all.insert(all.end(), values.data<float>(), values.data<float>() + values.num_elements());
   }
   return all;
 }

@@ -63,6 +63,7 @@ ErrorBounds error_bounds(const op::LinearCrossEntropy& op, DType activation);
 ErrorBounds error_bounds(const op::AdamW& op, DType activation);
 ErrorBounds error_bounds(const op::AdamW8bit& op, DType activation);
 ErrorBounds error_bounds(const op::Cast& op, DType activation);
+ErrorBounds error_bounds(const op::SplitWeight& op, DType activation);
 ErrorBounds error_bounds(const op::Fill& op, DType activation);
 ErrorBounds error_bounds(const op::FillNormal& op, DType activation);
 ErrorBounds error_bounds(const op::SquaredNorm& op, DType activation);

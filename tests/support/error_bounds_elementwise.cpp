@@ -101,6 +101,7 @@ ErrorBounds error_bounds(const op::Add& op, DType) {
 
 // Rounded once, so exact after rounding.
 ErrorBounds error_bounds(const op::Cast&, DType) { return {{"y", {}}}; }
+ErrorBounds error_bounds(const op::SplitWeight&, DType) { return {{"weight", {}}, {"lower_bits", {}}}; }
 ErrorBounds error_bounds(const op::Fill&, DType) { return {{"y", {}}}; }
 
 // mean + deviation * normal in f32, the normal number wrong by up to kNormalRoundings.

@@ -59,8 +59,8 @@ DType type_under_test(const OpCase& one, const OpField& field, DType activation)
       return DType::f32;
     case FieldType::index:
       return DType::i32;
-    case FieldType::copy:
-      return DType::bf16;
+    case FieldType::bits:
+      return DType::u16;
     case FieldType::total:
       return DType::f64;
     case FieldType::code:

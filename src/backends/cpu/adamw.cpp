@@ -9,6 +9,7 @@
 //
 #include "backends/cpu/adamw-inl.h"
 #include "backends/cpu/element_bits-inl.h"
+#include "backends/cpu/split_weight-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
@@ -18,18 +19,33 @@ void adamw_range(const op::AdamW& op, const AdamWFactors& factors, int64_t begin
   const float* gradient = op.gradient.data<float>() + begin;
   float* m = op.m.data<float>() + begin;
   float* v = op.v.data<float>() + begin;
-  bf16* copy = op.compute_copy.defined() ? op.compute_copy.data<bf16>() + begin : nullptr;
   for_each_vector(static_cast<size_t>(end - begin), [&](size_t i, auto lanes) HWY_ATTR {
     V new_m = load(lanes, m + i), new_v = load(lanes, v + i);
     const V new_weight = adamw_elements(factors, load(lanes, weight + i), load(lanes, gradient + i), new_m, new_v);
     store(lanes, new_m, m + i);
     store(lanes, new_v, v + i);
     store(lanes, new_weight, weight + i);
-    if (copy != nullptr) store(lanes, new_weight, copy + i);
   });
 }
 
-/// The same for a weight in bf16; `begin` is a multiple of kBitsGroup. Random bits are made for several groups at a
+/// The same for an f32 weight in two halves.
+void adamw_split_range(const op::AdamW& op, const AdamWFactors& factors, int64_t begin, int64_t end) {
+  bf16* upper = op.weight.data<bf16>() + begin;
+  uint16_t* lower = op.lower_bits.data<uint16_t>() + begin;
+  const float* gradient = op.gradient.data<float>() + begin;
+  float* m = op.m.data<float>() + begin;
+  float* v = op.v.data<float>() + begin;
+  for_each_vector(static_cast<size_t>(end - begin), [&](size_t i, auto lanes) HWY_ATTR {
+    V new_m = load(lanes, m + i), new_v = load(lanes, v + i);
+    const V weight = load_joined(lanes, upper + i, lower + i);
+    const V new_weight = adamw_elements(factors, weight, load(lanes, gradient + i), new_m, new_v);
+    store(lanes, new_m, m + i);
+    store(lanes, new_v, v + i);
+    store_split(lanes, new_weight, upper + i, lower + i);
+  });
+}
+
+/// The same for a weight in bf16 alone; `begin` is a multiple of kBitsGroup. Random bits are made for several groups at a
 /// time: a group's rounds wait for each other, different groups' do not.
 void adamw_dithered_range(const op::AdamW& op, const AdamWFactors& factors, int64_t begin, int64_t end) {
   constexpr size_t kGroups = 4, kElements = kGroups * kBitsGroup;
@@ -62,13 +78,16 @@ HWY_AFTER_NAMESPACE();
 namespace owlet::cpu {
 
 HWY_EXPORT(adamw_range);
+HWY_EXPORT(adamw_split_range);
 HWY_EXPORT(adamw_dithered_range);
 
 void run(const op::AdamW& op, KernelContext&) {
   const AdamWFactors factors(op);
-  const bool is_dithered = op.weight.dtype() == DType::bf16;
+  const bool is_split = op.lower_bits.defined(), is_dithered = op.weight.dtype() == DType::bf16 && !is_split;
   parallel_sweep(op.weight.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
-    if (is_dithered) {
+    if (is_split) {
+      HWY_DYNAMIC_DISPATCH(adamw_split_range)(op, factors, begin, end);
+    } else if (is_dithered) {
       HWY_DYNAMIC_DISPATCH(adamw_dithered_range)(op, factors, begin, end);
     } else {
       HWY_DYNAMIC_DISPATCH(adamw_range)(op, factors, begin, end);

@@ -12,6 +12,7 @@
 //
 #include "backends/cpu/adamw-inl.h"
 #include "backends/cpu/element_bits-inl.h"
+#include "backends/cpu/split_weight-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
@@ -140,15 +141,51 @@ HWY_INLINE float inverse_scale(double largest, float scale) {
   return scale < formats::kLeastMomentScale ? 0.0f : static_cast<float>(largest) / scale;
 }
 
-/// Where the tensors of a whole block begin; `copy` may be null. Weights are float or bf16 (T).
-template <typename T>
+/// Where weights begin that are f32, bf16, or f32 in two halves, and how vectors of them are read and written; the
+/// random bits are for those in bf16.
+struct WholeWeights {
+  static constexpr bool kIsDithered = false;
+  float* weight;
+  HWY_INLINE V get(size_t i) const { return load(Whole{}, weight + i); }
+  HWY_INLINE void put(size_t i, V value, const uint32_t*) const { store(Whole{}, value, weight + i); }
+  WholeWeights from(int64_t begin) const { return {weight + begin}; }
+  void copy_to(const WholeWeights& target, size_t count) const {
+    std::memcpy(target.weight, weight, count * sizeof(float));
+  }
+};
+struct DitheredWeights {
+  static constexpr bool kIsDithered = true;
+  bf16* weight;
+  HWY_INLINE V get(size_t i) const { return load(Whole{}, weight + i); }
+  HWY_INLINE void put(size_t i, V value, const uint32_t* bits) const {
+    store_dithered(Whole{}, value, hn::Load(DU32(), bits + i), weight + i);
+  }
+  DitheredWeights from(int64_t begin) const { return {weight + begin}; }
+  void copy_to(const DitheredWeights& target, size_t count) const {
+    std::memcpy(target.weight, weight, count * sizeof(bf16));
+  }
+};
+struct SplitWeights {
+  static constexpr bool kIsDithered = false;
+  bf16* upper;
+  uint16_t* lower;
+  HWY_INLINE V get(size_t i) const { return load_joined(Whole{}, upper + i, lower + i); }
+  HWY_INLINE void put(size_t i, V value, const uint32_t*) const { store_split(Whole{}, value, upper + i, lower + i); }
+  SplitWeights from(int64_t begin) const { return {upper + begin, lower + begin}; }
+  void copy_to(const SplitWeights& target, size_t count) const {
+    std::memcpy(target.upper, upper, count * sizeof(bf16));
+    std::memcpy(target.lower, lower, count * sizeof(uint16_t));
+  }
+};
+
+/// Where the tensors of a whole block begin.
+template <typename Weights>
 struct BlockPointers {
-  T* weight;
+  Weights weights;
   const float* gradient;
   int8_t* m;
   uint8_t* v;
   float *m_scale, *v_scale;
-  bf16* copy;
 };
 
 /// Random bits of a whole block; those of weights only where they are needed.
@@ -174,8 +211,8 @@ struct BlockMoments {
 };
 
 /// New moments into `moments`, their largest magnitudes into the scales, new weights into place.
-template <typename T>
-HWY_INLINE void update_weights(const AdamWFactors& factors, const BlockPointers<T>& at, const BlockBits& bits,
+template <typename Weights>
+HWY_INLINE void update_weights(const AdamWFactors& factors, const BlockPointers<Weights>& at, const BlockBits& bits,
                                BlockMoments& moments) {
   const DI32 di;
   const V m_unit = set(*at.m_scale / static_cast<float>(FirstMomentCode::largest()));
@@ -189,24 +226,19 @@ HWY_INLINE void update_weights(const AdamWFactors& factors, const BlockPointers<
     V v = hn::Mul(s, s);
     adamw_moments(factors, load(Whole{}, at.gradient + i), m, v);
     const V root = hn::Sqrt(v), corrected = hn::Mul(root, set(factors.inverse_root_correction2));
-    const V weight = adamw_weight(factors, load(Whole{}, at.weight + i), m, corrected);
+    const V weight = adamw_weight(factors, at.weights.get(i), m, corrected);
     largest_m = hn::Max(largest_m, hn::And(hn::BitCast(di, m), no_sign));
     largest_s = hn::Max(largest_s, hn::And(hn::BitCast(di, root), no_sign));
     hn::Store(m, DF(), moments.m + i);
     hn::Store(root, DF(), moments.root + i);
-    if constexpr (sizeof(T) == 2) {
-      store_dithered(Whole{}, weight, hn::Load(DU32(), bits.weight + i), at.weight + i);
-    } else {
-      store(Whole{}, weight, at.weight + i);
-      if (at.copy != nullptr) store(Whole{}, weight, at.copy + i);
-    }
+    at.weights.put(i, weight, bits.weight);
   }
   *at.m_scale = hn::GetLane(hn::BitCast(DF(), hn::MaxOfLanes(di, largest_m)));
   *at.v_scale = hn::GetLane(hn::BitCast(DF(), hn::MaxOfLanes(di, largest_s)));
 }
 
-template <typename T>
-HWY_INLINE void encode_moments(const BlockPointers<T>& at, const BlockBits& bits, const BlockMoments& moments) {
+template <typename Weights>
+HWY_INLINE void encode_moments(const BlockPointers<Weights>& at, const BlockBits& bits, const BlockMoments& moments) {
   const V m_inverse = set(inverse_scale(FirstMomentCode::largest(), *at.m_scale));
   const V s_inverse = set(inverse_scale(SecondMomentCode::largest(), *at.v_scale));
   for (size_t i = 0; i < kBlock; i += num_lanes()) {
@@ -215,62 +247,65 @@ HWY_INLINE void encode_moments(const BlockPointers<T>& at, const BlockBits& bits
   }
 }
 
-template <typename T>
+template <typename Weights>
 HWY_INLINE void update_block(const op::AdamW8bit& op, const AdamWFactors& factors, const PhiloxKeys& keys,
-                             uint64_t block, const BlockPointers<T>& at) {
-  const BlockBits bits(op, keys, block, sizeof(T) == 2);
+                             uint64_t block, const BlockPointers<Weights>& at) {
+  const BlockBits bits(op, keys, block, Weights::kIsDithered);
   BlockMoments moments;
   update_weights(factors, at, bits, moments);
   encode_moments(at, bits, moments);
 }
 
-/// A block at the end that is shorter: the same on a padded copy.
-template <typename T>
+/// A block at the end that is shorter: the same on a padded copy, whose weights are `padded`.
+template <typename Weights>
 void update_short_block(const op::AdamW8bit& op, const AdamWFactors& factors, const PhiloxKeys& keys, uint64_t block,
-                        size_t count, const BlockPointers<T>& at) {
-  T weight[kBlock] = {};
+                        size_t count, const BlockPointers<Weights>& at, const Weights& padded) {
   float gradient[kBlock] = {};
   int8_t m[kBlock] = {};
   uint8_t v[kBlock] = {};
-  bf16 copy[kBlock];
-  std::memcpy(weight, at.weight, count * sizeof(T));
+  at.weights.copy_to(padded, count);
   std::memcpy(gradient, at.gradient, count * sizeof(float));
   std::memcpy(m, at.m, count);
   std::memcpy(v, at.v, count);
-  update_block<T>(op, factors, keys, block,
-                  {weight, gradient, m, v, at.m_scale, at.v_scale, at.copy == nullptr ? nullptr : copy});
-  std::memcpy(at.weight, weight, count * sizeof(T));
+  update_block<Weights>(op, factors, keys, block, {padded, gradient, m, v, at.m_scale, at.v_scale});
+  padded.copy_to(at.weights, count);
   std::memcpy(at.m, m, count);
   std::memcpy(at.v, v, count);
-  if (at.copy != nullptr) std::memcpy(at.copy, copy, count * sizeof(bf16));
 }
 
-/// Elements [begin, end); `begin` is a multiple of kMomentBlock.
-template <typename T>
-void update_range(const op::AdamW8bit& op, const AdamWFactors& factors, int64_t begin, int64_t end) {
+/// Elements [begin, end); `begin` is a multiple of kMomentBlock. `padded`: room for the weights of a block, zeros.
+template <typename Weights>
+void update_range(const op::AdamW8bit& op, const AdamWFactors& factors, int64_t begin, int64_t end,
+                  const Weights& weights, const Weights& padded) {
   const PhiloxKeys keys(op.seed);
   for (int64_t i = begin; i < end; i += kMomentBlock) {
     const int64_t block = i / kMomentBlock;
-    const BlockPointers<T> at{op.weight.data<T>() + i,
-                              op.gradient.data<float>() + i,
-                              op.m.data<int8_t>() + i,
-                              op.v.data<uint8_t>() + i,
-                              op.m_scale.data<float>() + block,
-                              op.v_scale.data<float>() + block,
-                              op.compute_copy.defined() ? op.compute_copy.data<bf16>() + i : nullptr};
+    const BlockPointers<Weights> at{weights.from(i),
+                                    op.gradient.data<float>() + i,
+                                    op.m.data<int8_t>() + i,
+                                    op.v.data<uint8_t>() + i,
+                                    op.m_scale.data<float>() + block,
+                                    op.v_scale.data<float>() + block};
     if (end - i >= kMomentBlock) {
-      update_block<T>(op, factors, keys, static_cast<uint64_t>(block), at);
+      update_block(op, factors, keys, static_cast<uint64_t>(block), at);
     } else {
-      update_short_block<T>(op, factors, keys, static_cast<uint64_t>(block), static_cast<size_t>(end - i), at);
+      update_short_block(op, factors, keys, static_cast<uint64_t>(block), static_cast<size_t>(end - i), at, padded);
     }
   }
 }
 
 void adamw8bit_range(const op::AdamW8bit& op, const AdamWFactors& factors, int64_t begin, int64_t end) {
-  if (op.weight.dtype() == DType::bf16) {
-    update_range<bf16>(op, factors, begin, end);
+  if (op.lower_bits.defined()) {
+    bf16 upper[kBlock] = {};
+    uint16_t lower[kBlock] = {};
+    const SplitWeights weights{op.weight.data<bf16>(), op.lower_bits.data<uint16_t>()};
+    update_range(op, factors, begin, end, weights, SplitWeights{upper, lower});
+  } else if (op.weight.dtype() == DType::bf16) {
+    bf16 padded[kBlock] = {};
+    update_range(op, factors, begin, end, DitheredWeights{op.weight.data<bf16>()}, DitheredWeights{padded});
   } else {
-    update_range<float>(op, factors, begin, end);
+    float padded[kBlock] = {};
+    update_range(op, factors, begin, end, WholeWeights{op.weight.data<float>()}, WholeWeights{padded});
   }
 }
 

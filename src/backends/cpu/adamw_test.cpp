@@ -1,5 +1,5 @@
-// What the comparison with the float64 reference cannot see of the optimizers: exact bits of random rounding, and that
-// its expectation is right.
+// What the comparison with the float64 reference cannot see of the optimizers: exact bits of random rounding and that
+// its expectation is right, and that weights in two halves are updated as whole ones.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,6 +10,7 @@
 #include "base/random.hpp"
 #include "ops/any_op.hpp"
 #include "tensor/formats/moment_codes.hpp"
+#include "tensor/formats/split_weight.hpp"
 
 namespace owlet {
 namespace {
@@ -146,6 +147,62 @@ TEST_F(RandomRounding, ASecondMomentThatIsNotZeroNeverGetsTheCodeOfZero) {
   EXPECT_EQ(op.v.data<uint8_t>()[1], 0);
   for (int64_t i = 2; i < 256; ++i) EXPECT_EQ(op.v.data<uint8_t>()[i], 1) << i;
   EXPECT_FLOAT_EQ(op.m_scale.data<float>()[0], 0.1f);
+}
+
+class SplitWeights : public RandomRounding {
+ protected:
+  Tensor normal(int64_t count, float deviation, uint64_t stream) {
+    const Tensor tensor = ctx_.empty({count}, DType::f32);
+    ctx_.run(op::FillNormal{tensor, 0, deviation, 1, stream});
+    return tensor;
+  }
+  /// Steps with and without halves from the same weights; expects the same f32 words after each.
+  template <typename Op>
+  void expect_same_weights(Op whole, int64_t count) {
+    whole.gradient = normal(count, 0.1f, 6);
+    whole.weight = normal(count, 1, 5);
+    whole.weight.template data<float>()[2] = std::numeric_limits<float>::infinity();
+    whole.learning_rate = 1e-2f;
+    whole.weight_decay = 0.1f;
+    whole.seed = 9;
+    Op split = whole;
+    split.weight = ctx_.empty({count}, DType::bf16);
+    split.lower_bits = ctx_.empty({count}, DType::u16);
+    ctx_.run(op::SplitWeight{whole.weight, split.weight, split.lower_bits});
+    for (Tensor Op::*moment : {&Op::m, &Op::v}) {
+      split.*moment = ctx_.empty({count}, (whole.*moment).dtype());
+      ctx_.run(op::Fill{split.*moment, 0});
+    }
+    if constexpr (requires { whole.m_scale; }) {
+      split.m_scale = filled(whole.m_scale.num_elements(), DType::f32, 0);
+      split.v_scale = filled(whole.m_scale.num_elements(), DType::f32, 0);
+    }
+    for (whole.step = split.step = 1; whole.step <= 3; ++whole.step, ++split.step) {
+      ctx_.run(whole);
+      ctx_.run(split);
+      for (int64_t i = 0; i < count; ++i) {
+        const float weight = whole.weight.template data<float>()[i];
+        const formats::SplitWeight halves = formats::split_weight(weight);
+        ASSERT_EQ(split.weight.template data<bf16>()[i].bits, halves.upper.bits) << i << ": " << weight;
+        ASSERT_EQ(split.lower_bits.template data<uint16_t>()[i], halves.lower) << i << ": " << weight;
+      }
+    }
+  }
+};
+
+TEST_F(SplitWeights, AreUpdatedAsWholeOnes) {
+  for (const int64_t count : {5, 257, 40003}) {
+    op::AdamW full;
+    full.m = filled(count, DType::f32, 0);
+    full.v = filled(count, DType::f32, 0);
+    expect_same_weights(full, count);
+    op::AdamW8bit coded;
+    coded.m = filled(count, DType::i8, 0);
+    coded.v = filled(count, DType::u8, 0);
+    coded.m_scale = filled(formats::num_moment_blocks(count), DType::f32, 0);
+    coded.v_scale = filled(formats::num_moment_blocks(count), DType::f32, 0);
+    expect_same_weights(coded, count);
+  }
 }
 
 }  // namespace

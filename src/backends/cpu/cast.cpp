@@ -1,4 +1,4 @@
-// Cast and Fill on the CPU.
+// Cast, SplitWeight and Fill on the CPU.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -14,6 +14,7 @@
 //
 #include "backends/cpu/cast.hpp"
 #include "backends/cpu/simd-inl.h"
+#include "backends/cpu/split_weight-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
@@ -25,6 +26,11 @@ void narrow_elements(const float* source, bf16* target, size_t count, bool strea
 void widen_elements(const bf16* source, float* target, size_t count, bool streams) {
   for_each_vector(count, streams,
                   [&](size_t i, auto lanes) HWY_ATTR { store(lanes, load(lanes, source + i), target + i); });
+}
+
+void split_elements(const float* source, bf16* upper, uint16_t* lower, size_t count) {
+  for_each_vector(count, [&](size_t i, auto lanes)
+                             HWY_ATTR { store_split(lanes, load(lanes, source + i), upper + i, lower + i); });
 }
 
 /// Copies past the caches where `streams` and the target is aligned.
@@ -63,6 +69,7 @@ namespace owlet::cpu {
 
 HWY_EXPORT(narrow_elements);
 HWY_EXPORT(widen_elements);
+HWY_EXPORT(split_elements);
 HWY_EXPORT(fill_bytes);
 HWY_EXPORT(copy_range);
 
@@ -96,6 +103,14 @@ void run(const op::Cast& op, KernelContext&) {
   } else {
     widen(op.x.data<bf16>(), op.y.data<float>(), count, is_streamed(op.y));
   }
+}
+
+void run(const op::SplitWeight& op, KernelContext&) {
+  parallel_sweep(op.x.num_elements(), kElementsPerRange, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(split_elements)
+    (op.x.data<float>() + begin, op.weight.data<bf16>() + begin, op.lower_bits.data<uint16_t>() + begin,
+     static_cast<size_t>(end - begin));
+  });
 }
 
 namespace {

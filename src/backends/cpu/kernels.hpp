@@ -40,6 +40,7 @@ void run(const op::LinearCrossEntropy& op, KernelContext& kernel);
 void run(const op::AdamW& op, KernelContext& kernel);
 void run(const op::AdamW8bit& op, KernelContext& kernel);
 void run(const op::Cast& op, KernelContext& kernel);
+void run(const op::SplitWeight& op, KernelContext& kernel);
 void run(const op::Fill& op, KernelContext& kernel);
 void run(const op::FillNormal& op, KernelContext& kernel);
 void run(const op::SquaredNorm& op, KernelContext& kernel);

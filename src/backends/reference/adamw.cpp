@@ -4,6 +4,7 @@
 #include "backends/reference/kernels.hpp"
 #include "base/random.hpp"
 #include "tensor/formats/moment_codes.hpp"
+#include "tensor/formats/split_weight.hpp"
 
 namespace owlet::reference {
 
@@ -23,6 +24,23 @@ double update_element(const op::AdamWStep& step, double weight, double gradient,
   v = beta2 * v + (1 - beta2) * g * g;
   return weight * (1 - learning_rate * double{step.weight_decay}) -
          learning_rate * (m / correction1) / (std::sqrt(v / correction2) + double{step.eps});
+}
+
+/// The weight at `i`, with its lower half where there is one.
+template <typename Op>
+double weight_at(const Op& op, int64_t i) {
+  const double weight = f64(op.weight)[i];
+  if (!op.lower_bits.defined()) return weight;
+  return double{formats::join_weight(bf16(static_cast<float>(weight)), op.lower_bits.template data<uint16_t>()[i])};
+}
+
+template <typename Op>
+void set_weight(const Op& op, int64_t i, double weight) {
+  f64(op.weight)[i] = weight;
+  if (!op.lower_bits.defined()) return;
+  const formats::SplitWeight halves = formats::split_weight(static_cast<float>(weight));
+  f64(op.weight)[i] = double{static_cast<float>(halves.upper)};
+  op.lower_bits.template data<uint16_t>()[i] = halves.lower;
 }
 
 /// Largest magnitude, NaN if one is NaN.
@@ -53,10 +71,8 @@ void update_block(const op::AdamW8bit& op, int64_t begin, int64_t count) {
     const int code = op.m.data<int8_t>()[element];
     m[i] = (code < 0 ? -1 : 1) * FirstMomentCode::decode(std::abs(code)) * m_unit;
     double v = std::pow(SecondMomentCode::decode(op.v.data<uint8_t>()[element]) * s_unit, 2);
-    double& weight = f64(op.weight)[element];
-    weight = update_element(op, weight, f64(op.gradient)[element], m[i], v);
+    set_weight(op, element, update_element(op, weight_at(op, element), f64(op.gradient)[element], m[i], v));
     s[i] = std::sqrt(v);
-    if (op.compute_copy.defined()) set_element(op.compute_copy, element, weight);
   }
   const double m_scale = f64(op.m_scale)[block] = largest_of(m, count);
   const double v_scale = f64(op.v_scale)[block] = largest_of(s, count);
@@ -75,9 +91,7 @@ void update_block(const op::AdamW8bit& op, int64_t begin, int64_t count) {
 
 void run(const op::AdamW& op) {
   for (int64_t i = 0; i < op.weight.num_elements(); ++i) {
-    double& weight = f64(op.weight)[i];
-    weight = update_element(op, weight, f64(op.gradient)[i], f64(op.m)[i], f64(op.v)[i]);
-    if (op.compute_copy.defined()) set_element(op.compute_copy, i, weight);
+    set_weight(op, i, update_element(op, weight_at(op, i), f64(op.gradient)[i], f64(op.m)[i], f64(op.v)[i]));
   }
 }
 

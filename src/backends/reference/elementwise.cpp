@@ -1,9 +1,10 @@
-// Cast, Fill, FillNormal and SquaredNorm.
+// Cast, SplitWeight, Fill, FillNormal and SquaredNorm.
 #include <cmath>
 #include <cstring>
 
 #include "backends/reference/kernels.hpp"
 #include "base/random.hpp"
+#include "tensor/formats/split_weight.hpp"
 
 namespace owlet::reference {
 
@@ -13,6 +14,14 @@ void run(const op::Cast& op) {
     return;
   }
   for (int64_t i = 0; i < op.x.num_elements(); ++i) set_element(op.y, i, element_as_double(op.x, i));
+}
+
+void run(const op::SplitWeight& op) {
+  for (int64_t i = 0; i < op.x.num_elements(); ++i) {
+    const formats::SplitWeight halves = formats::split_weight(static_cast<float>(element_as_double(op.x, i)));
+    set_element(op.weight, i, static_cast<float>(halves.upper));
+    op.lower_bits.data<uint16_t>()[i] = halves.lower;
+  }
 }
 
 void run(const op::Fill& op) {

@@ -32,6 +32,7 @@ void run(const op::LinearCrossEntropy& op);
 void run(const op::AdamW& op);
 void run(const op::AdamW8bit& op);
 void run(const op::Cast& op);
+void run(const op::SplitWeight& op);
 void run(const op::Fill& op);
 void run(const op::FillNormal& op);
 void run(const op::SquaredNorm& op);

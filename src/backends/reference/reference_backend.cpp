@@ -23,8 +23,8 @@ bool is_taken(const OpField& field) {
       return tensor.dtype() == DType::i32;
     case FieldType::code:
       return tensor.dtype() == DType::i8 || tensor.dtype() == DType::u8;
-    case FieldType::copy:
-      return tensor.dtype() == DType::bf16;
+    case FieldType::bits:
+      return tensor.dtype() == DType::u16;
     case FieldType::any:
       return true;
   }

@@ -198,10 +198,7 @@ Tensor transposed(const Tensor& matrix) {
 
 /// The best values there are of a parameter, in ordinary memory.
 Tensor read_parameter(Context& ctx, const Parameter& parameter, DType dtype) {
-  const Tensor& source = parameter.stored();
-  Tensor host = make_host_tensor(source.shape(), source.dtype());
-  ctx.backend().read(source, host.bytes());
-  return convert_on_host(host, dtype);
+  return convert_on_host(read_on_host(ctx, parameter), dtype);
 }
 
 const Parameter& required(const Parameter* parameter, const std::string& name) {

@@ -295,9 +295,9 @@ TEST(Decoder, Bf16StaysNearF32) {
     // About 30 roundings to 8 bits in a row, as a random walk.
     EXPECT_LE(relative_difference(results[0], expected[0]), 4 * std::sqrt(30.0) * 0x1p-8) << to_string(family);
     for (const Parameter& parameter : rounded.model().parameters().all()) {
-      EXPECT_EQ(parameter.value.dtype(), DType::f32) << parameter.name;
+      EXPECT_EQ(parameter.lower_bits.defined(), parameter.shape.rank() == 2) << parameter.name;
       EXPECT_EQ(parameter.gradient.dtype(), DType::f32) << parameter.name;
-      EXPECT_EQ(parameter.compute.dtype(), parameter.shape.rank() == 2 ? DType::bf16 : DType::f32) << parameter.name;
+      EXPECT_EQ(parameter.value.dtype(), parameter.shape.rank() == 2 ? DType::bf16 : DType::f32) << parameter.name;
     }
   }
 }
@@ -306,12 +306,14 @@ TEST(Decoder, GenerationInBf16NeedsNoMasterWeights) {
   const DecoderConfig config = small_config(DecoderFamily::llama);
   TestModel with = cpu_model(config, DType::bf16);
   TestModel without(one_thread_cpu(), config, {.compute_type = DType::bf16, .keeps_master = false});
+  // Random weights: halfway cases, which master weights round away from zero and others to even, are rare among them.
+  for (TestModel* test : {&with, &without}) test->model().parameters().initialize(test->ctx(), 7);
   EXPECT_EQ(with.read(with.model().logits(with.ctx(), some_input(with, false), false)),
             without.read(without.model().logits(without.ctx(), some_input(without, false), false)));
   const auto weights = [](TestModel& test) {
     return test.backend().allocator().statistics().in_use_by_kind[static_cast<size_t>(MemoryKind::weights)];
   };
-  EXPECT_LT(weights(without), weights(with) / 2);
+  EXPECT_LT(weights(without), 0.6 * static_cast<double>(weights(with)));
 }
 
 TEST(Decoder, APlanTakesTheMemoryOfARun) {

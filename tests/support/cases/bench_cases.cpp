@@ -109,11 +109,11 @@ void add_elementwise(std::vector<OpCase>& cases) {
     op::AdamW op;
     op.weight = in.normal({V, C}), op.gradient = in.normal({V, C});
     op.m = in.normal({V, C}), op.v = in.uniform({V, C}, 0, 1);
-    op.compute_copy = make_host_tensor({V, C}, DType::bf16);
+    op.lower_bits = make_host_tensor({V, C}, DType::u16);
     op.learning_rate = 1e-3f;
     return op;
   }));
-  cases.back().types = {{"weight", DType::f32}};
+  cases.back().types = {{"weight", DType::bf16}};
   cases.push_back(make_case<op::AdamW>("dithered", [](CaseInputs& in) {
     op::AdamW op;
     op.weight = in.normal({V, C}), op.gradient = in.normal({V, C});

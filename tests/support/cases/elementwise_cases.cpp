@@ -24,19 +24,25 @@ void set_step(op::AdamWStep& op, int64_t step) {
   op.stream = 0xfedcba9876543210u;
 }
 
-op::AdamW adamw_case(CaseInputs& in, int64_t N, int64_t step, bool has_copy) {
+Tensor draw_lower_bits(CaseInputs& in, int64_t N) {
+  const Tensor bits = make_host_tensor({N}, DType::u16);
+  for (uint16_t& each : bits.span<uint16_t>()) each = static_cast<uint16_t>(in.random().next_below(0x10000));
+  return bits;
+}
+
+op::AdamW adamw_case(CaseInputs& in, int64_t N, int64_t step, bool is_split) {
   op::AdamW op;
   op.weight = in.normal({N});
   op.gradient = in.normal({N}, 0.1);
   op.m = in.normal({N}, 0.01);
   op.v = in.uniform({N}, 0, 0.01);
-  if (has_copy) op.compute_copy = make_host_tensor({N}, DType::bf16);
+  if (is_split) op.lower_bits = draw_lower_bits(in, N);
   set_step(op, step);
   return op;
 }
 
 /// Gradients over many decades, so that codes of all sizes appear; every seventh is 0, and so are the last blocks.
-op::AdamW8bit adamw8bit_case(CaseInputs& in, int64_t N, int64_t step, bool has_copy) {
+op::AdamW8bit adamw8bit_case(CaseInputs& in, int64_t N, int64_t step, bool is_split) {
   op::AdamW8bit op;
   const int64_t num_blocks = (N + 255) / 256;
   op.weight = in.normal({N});
@@ -53,24 +59,24 @@ op::AdamW8bit adamw8bit_case(CaseInputs& in, int64_t N, int64_t step, bool has_c
   }
   op.m_scale = in.uniform({num_blocks}, 0, 0.02);
   op.v_scale = in.uniform({num_blocks}, 0, 0.2);
-  if (has_copy) op.compute_copy = make_host_tensor({N}, DType::bf16);
+  if (is_split) op.lower_bits = draw_lower_bits(in, N);
   set_step(op, step);
   return op;
 }
 
-/// Without a copy in both types of weight, with one in f32.
+/// Whole weights of both types, and f32 ones in two halves.
 void add_adamw_cases(std::vector<OpCase>& cases, int64_t N) {
   const std::string variant = std::to_string(N);
   cases.push_back(make_case<op::AdamW>(variant, [=](CaseInputs& in) { return adamw_case(in, N, 1, false); }));
   cases.push_back(
-      make_case<op::AdamW>(variant + "+copy", [=](CaseInputs& in) { return adamw_case(in, N, 1000, true); }));
-  cases.back().types = {{"weight", DType::f32}};
+      make_case<op::AdamW>(variant + "split", [=](CaseInputs& in) { return adamw_case(in, N, 1000, true); }));
+  cases.back().types = {{"weight", DType::bf16}};
   cases.push_back(
       make_case<op::AdamW8bit>(variant + "first", [=](CaseInputs& in) { return adamw8bit_case(in, N, 1, false); }));
   cases.push_back(make_case<op::AdamW8bit>(variant, [=](CaseInputs& in) { return adamw8bit_case(in, N, 50, false); }));
   cases.push_back(
-      make_case<op::AdamW8bit>(variant + "+copy", [=](CaseInputs& in) { return adamw8bit_case(in, N, 1000, true); }));
-  cases.back().types = {{"weight", DType::f32}};
+      make_case<op::AdamW8bit>(variant + "split", [=](CaseInputs& in) { return adamw8bit_case(in, N, 1000, true); }));
+  cases.back().types = {{"weight", DType::bf16}};
 }
 
 void add_activation_cases(std::vector<OpCase>& cases, int64_t N) {
@@ -111,6 +117,10 @@ void add_simple_cases(std::vector<OpCase>& cases, int64_t N) {
     cast.types = {{"y", target}};
     cases.push_back(cast);
   }
+  cases.push_back(make_case<op::SplitWeight>(variant, [=](CaseInputs& in) {
+    return op::SplitWeight{in.normal({N}), in.empty({N}), make_host_tensor({N}, DType::u16)};
+  }));
+  cases.back().types = {{"x", DType::f32}, {"weight", DType::bf16}};
   cases.push_back(make_case<op::Fill>(variant, [=](CaseInputs& in) { return op::Fill{in.empty({N}), 1.7f}; }));
   for (DType integer : {DType::i32, DType::i8, DType::u8}) {
     cases.push_back(make_case<op::Fill>(variant + std::string(to_string(integer)), [=](CaseInputs&) {
