@@ -49,7 +49,8 @@ void AdamW8bit::check() const {
 }
 
 Cost AdamW8bit::cost() const {
-  return {18.0 * static_cast<double>(weight.num_elements()), bytes_of({&weight, &lower_bits, &gradient, &m, &v, &m_scale, &v_scale}),
+  return {18.0 * static_cast<double>(weight.num_elements()),
+          bytes_of({&weight, &lower_bits, &gradient, &m, &v, &m_scale, &v_scale}),
           bytes_of({&weight, &lower_bits, &m, &v, &m_scale, &v_scale})};
 }
 

@@ -14,7 +14,8 @@ enum class FieldRole : uint8_t { input, output, state, gradient };
 
 /// Which element type a field has. `activation`: the type the operation runs in. `statistic`: f32, f64 beside f64.
 /// `index`: i32. `stored`: f32 or bf16, as weights may be stored, f64 beside f64. `code`: i8 or u8, the tensor's own.
-/// `bits`: u16 in every case, digits of a number whose others stand in another field. `total`: f64 in every case. `any`: the operation's caller chooses.
+/// `bits`: u16 in every case, digits of a number whose others stand in another field. `total`: f64 in every case.
+/// `any`: the operation's caller chooses.
 enum class FieldType : uint8_t { activation, statistic, index, stored, code, bits, total, any };
 
 /// One tensor of an operation; the pointers point into the AnyOp it was asked of.

@@ -45,8 +45,8 @@ void adamw_split_range(const op::AdamW& op, const AdamWFactors& factors, int64_t
   });
 }
 
-/// The same for a weight in bf16 alone; `begin` is a multiple of kBitsGroup. Random bits are made for several groups at a
-/// time: a group's rounds wait for each other, different groups' do not.
+/// The same for a weight in bf16 alone; `begin` is a multiple of kBitsGroup. Random bits are made for several groups at
+/// a time: a group's rounds wait for each other, different groups' do not.
 void adamw_dithered_range(const op::AdamW& op, const AdamWFactors& factors, int64_t begin, int64_t end) {
   constexpr size_t kGroups = 4, kElements = kGroups * kBitsGroup;
   const PhiloxKeys keys(op.seed);

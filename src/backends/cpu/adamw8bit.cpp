@@ -280,12 +280,9 @@ void update_range(const op::AdamW8bit& op, const AdamWFactors& factors, int64_t 
   const PhiloxKeys keys(op.seed);
   for (int64_t i = begin; i < end; i += kMomentBlock) {
     const int64_t block = i / kMomentBlock;
-    const BlockPointers<Weights> at{weights.from(i),
-                                    op.gradient.data<float>() + i,
-                                    op.m.data<int8_t>() + i,
-                                    op.v.data<uint8_t>() + i,
-                                    op.m_scale.data<float>() + block,
-                                    op.v_scale.data<float>() + block};
+    const BlockPointers<Weights> at{
+        weights.from(i),          op.gradient.data<float>() + i,    op.m.data<int8_t>() + i,
+        op.v.data<uint8_t>() + i, op.m_scale.data<float>() + block, op.v_scale.data<float>() + block};
     if (end - i >= kMomentBlock) {
       update_block(op, factors, keys, static_cast<uint64_t>(block), at);
     } else {

@@ -29,8 +29,8 @@ void widen_elements(const bf16* source, float* target, size_t count, bool stream
 }
 
 void split_elements(const float* source, bf16* upper, uint16_t* lower, size_t count) {
-  for_each_vector(count, [&](size_t i, auto lanes)
-                             HWY_ATTR { store_split(lanes, load(lanes, source + i), upper + i, lower + i); });
+  for_each_vector(
+      count, [&](size_t i, auto lanes) HWY_ATTR { store_split(lanes, load(lanes, source + i), upper + i, lower + i); });
 }
 
 /// Copies past the caches where `streams` and the target is aligned.
