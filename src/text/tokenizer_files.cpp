@@ -2,6 +2,7 @@
 #include "text/tokenizer_files.hpp"
 
 #include <array>
+#include <optional>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
@@ -62,7 +63,68 @@ Tokenizer load_tokenizer_json(const fs::path& path) {
   return Tokenizer(std::move(definition));
 }
 
+/// GPT-2's pair of files in `folder`, where one of the usual pairs is there.
+std::optional<Tokenizer> load_pair(const fs::path& folder) {
+  for (const auto& [vocab, merges] : kVocabAndMerges) {
+    if (!fs::exists(folder / vocab) || !fs::exists(folder / merges)) continue;
+    return Tokenizer(parse_gpt2_files(read_file(folder / vocab, kMaxFileBytes),
+                                      read_file(folder / merges, kMaxFileBytes), (folder / vocab).string()));
+  }
+  return std::nullopt;
+}
+
+/// A vocabulary or merges whose partner is needed: the pair that `path` belongs to, by its name.
+Tokenizer import_half_of_pair(const fs::path& path) {
+  const std::string name = path.filename().string();
+  for (const auto& [vocab, merges] : kVocabAndMerges) {
+    if (name != vocab && name != merges) continue;
+    const fs::path other = path.parent_path() / (name == vocab ? merges : vocab);
+    check(fs::exists(other), ErrorKind::not_found, "'{}' is one half of a tokenizer; the other, '{}', is not there",
+          path.string(), other.string());
+    return *load_pair(path.parent_path());
+  }
+  throw Error(ErrorKind::unsupported, fmt::format("'{}' is no tokenizer that Owlet knows", path.string()),
+              "it takes tokenizer.json, vocab.json with merges.txt, encoder.json with vocab.bpe, and tiktoken's ranks");
+}
+
+Tokenizer import_file(const fs::path& path, const TiktokenOptions& options) {
+  const std::string text = read_file(path, kMaxFileBytes);
+  if (is_tiktoken_ranks(text)) return Tokenizer(parse_tiktoken_ranks(text, path.string(), options));
+  if (path.extension() == ".model") {
+    throw Error(ErrorKind::unsupported,
+                fmt::format("'{}' is a SentencePiece model, or damaged: Owlet reads tiktoken's ranks of that name only",
+                            path.string()),
+                "import the tokenizer.json of the same model; transformers' save_pretrained() writes one");
+  }
+  // A tokenizer.json has sections; the values of a vocabulary are ids.
+  const Json json = path.extension() == ".json" ? parse_json(text, path.string()) : Json();
+  if (json.is_object() && json.contains("model") && json["model"].is_object()) return load_tokenizer_json(path);
+  return import_half_of_pair(path);
+}
+
+/// The rank file of a folder without other tokenizers; empty where there is none.
+fs::path rank_file_of(const fs::path& folder) {
+  if (fs::exists(folder / "tokenizer.model")) return folder / "tokenizer.model";
+  fs::path found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".tiktoken") continue;
+    check(found.empty(), ErrorKind::invalid_argument, "'{}' holds several vocabularies, '{}' and '{}'; name one",
+          folder.string(), found.filename().string(), entry.path().filename().string());
+    found = entry.path();
+  }
+  return found;
+}
+
 }  // namespace
+
+Tokenizer import_tokenizer(const fs::path& path, const TiktokenOptions& options) {
+  if (fs::is_regular_file(path)) return import_file(path, options);
+  if (fs::is_directory(path) && !fs::exists(path / "tokenizer.json") && !load_pair(path)) {
+    const fs::path ranks = rank_file_of(path);
+    if (!ranks.empty()) return import_file(ranks, options);
+  }
+  return load_tokenizer(path.string());
+}
 
 Tokenizer load_tokenizer(const std::string& name_or_path) {
   if (name_or_path == "bytes") return byte_tokenizer();
@@ -70,11 +132,7 @@ Tokenizer load_tokenizer(const std::string& name_or_path) {
   if (fs::is_regular_file(path)) return load_tokenizer_json(path);
   if (fs::is_directory(path)) {
     if (fs::exists(path / "tokenizer.json")) return load_tokenizer_json(path / "tokenizer.json");
-    for (const auto& [vocab, merges] : kVocabAndMerges) {
-      if (!fs::exists(path / vocab) || !fs::exists(path / merges)) continue;
-      return Tokenizer(parse_gpt2_files(read_file(path / vocab, kMaxFileBytes), read_file(path / merges, kMaxFileBytes),
-                                        (path / vocab).string()));
-    }
+    if (std::optional<Tokenizer> pair = load_pair(path)) return *std::move(pair);
   }
   throw Error(ErrorKind::not_found,
               fmt::format("no tokenizer at '{}': {}", name_or_path,

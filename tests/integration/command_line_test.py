@@ -1,5 +1,6 @@
 """The command line as a person and a script meet it: every verb, the fixed JSON names, typical mistakes."""
 
+import base64
 import json
 import unittest
 
@@ -30,6 +31,30 @@ class Verbs(ProgramTest):
         piped = self.run_json("tokenizer", "encode", "--tokenizer", "bytes", "-", stdin="Hi")
         self.assertEqual(piped["ids"], [72, 105])
         self.assertEqual(self.run_json("tokenizer", "encode", "--tokenizer", "bytes", "")["ids"], [])
+
+    def test_import_and_bench_of_tokenizers(self):
+        self.write("stories.txt", STORIES)
+        self.run_json("tokenizer", "train", "stories.txt", "--vocab", 300, "--out", "tok")
+        made = self.run_json("tokenizer", "import", "tok/tokenizer.json", "--out", "copy")
+        self.assertLessEqual(made["vocab_size"], 300)
+        for folder in ("tok", "copy"):
+            ids = self.run_json("tokenizer", "encode", "--tokenizer", folder, "the red fox, naïve 猫")["ids"]
+            timed = self.run_json("bench", "tokenizer", "stories.txt", "--tokenizer", folder)
+            self.assertGreater(timed["megabytes_per_second"], 0)
+            self.assertEqual(timed["bytes"], len(STORIES.encode()))
+            self.assertEqual(timed["tokens"], len(self.run_json("tokenizer", "encode", "--tokenizer", folder, "-", stdin=STORIES)["ids"]))
+        self.assertEqual(ids, self.run_json("tokenizer", "encode", "--tokenizer", "tok", "the red fox, naïve 猫")["ids"])
+        ranks = "".join(f"{base64.b64encode(bytes([i])).decode()} {i}\n" for i in range(256)) + "dGhl 256\n"
+        self.write("small.tiktoken", ranks)
+        self.assert_fails(2, "tokenizer", "import", "small.tiktoken", "--out", "small", says=["257", "--splitter", "cl100k"])
+        self.run_json("tokenizer", "import", "small.tiktoken", "--splitter", "cl100k", "--out", "small")
+        self.assertEqual(self.run_json("tokenizer", "encode", "--tokenizer", "small", "the!")["ids"], [256, 33])
+        self.assert_fails(2, "tokenizer", "import", "tok", "--out", "small", says=["--force"])
+        self.assert_fails(3, "tokenizer", "import", "nowhere", "--out", "other", says=["nowhere"])
+        self.write("tokenizer.model", "\n\x0e\n\x05<unk>")
+        self.assert_fails(1, "tokenizer", "import", "tokenizer.model", "--out", "other", says=["SentencePiece", "tokenizer.json"])
+        self.write("empty.txt", "")
+        self.assert_fails(2, "bench", "tokenizer", "empty.txt", "--tokenizer", "bytes", says=["empty.txt"])
 
     def test_whole_journey(self):
         prepared = self.prepare_stories()

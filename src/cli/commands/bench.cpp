@@ -1,7 +1,8 @@
-// owlet bench: how fast this computer trains, and where the time goes.
+// owlet bench: how fast this computer trains and encodes, and where the time goes.
 #include <memory>
 
 #include "cli/bench_kernels.hpp"
+#include "cli/bench_tokenizer.hpp"
 #include "cli/bench_train.hpp"
 #include "cli/command.hpp"
 
@@ -73,14 +74,30 @@ void add_bench_kernels(CLI::App& bench, Program& program) {
   set_action(*command, program, [arguments, &program] { return bench_kernels(*arguments, program); });
 }
 
+void add_bench_tokenizer(CLI::App& bench, Program& program) {
+  CLI::App* command = bench.add_subcommand("tokenizer", "Time how fast a text becomes token ids, on one thread");
+  auto arguments = std::make_shared<BenchTokenizerArguments>();
+  command->add_option("file", arguments->file, "The text, encoded as one document")->required()->type_name("FILE");
+  command->add_option("--tokenizer", arguments->tokenizer, "Tokenizer folder, or 'bytes'")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--rounds", arguments->num_rounds, "How often; the median counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  add_common_options(*command, program, "  owlet bench tokenizer stories.txt --tokenizer tokenizer --json");
+  set_action(*command, program, [arguments, &program] { return bench_tokenizer(*arguments, program); });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("bench", "Measure training on this computer");
+  CLI::App* command = app.add_subcommand("bench", "Measure training and encoding on this computer");
   command->require_subcommand(1);
   add_bench_train(*command, program);
   add_bench_kernels(*command, program);
   add_bench_ladder(*command, program);
+  add_bench_tokenizer(*command, program);
 }
 
 }  // namespace owlet

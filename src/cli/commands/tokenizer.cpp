@@ -1,4 +1,4 @@
-// owlet tokenizer train | encode | decode
+// owlet tokenizer train | import | encode | decode
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "data/sources/text_file.hpp"
 #include "text/bpe_trainer.hpp"
+#include "text/pre_tokenizer.hpp"
 #include "text/tokenizer.hpp"
 #include "text/utf8.hpp"
 
@@ -65,6 +66,36 @@ int run_train(const TrainOptions& options, Program& program) {
   return 0;
 }
 
+struct ImportOptions {
+  std::string path;
+  std::string out;
+  TiktokenOptions tiktoken;
+  bool force = false;
+};
+
+int run_import(const ImportOptions& options, Program& program) {
+  check(options.force || !fs::exists(fs::path(options.out) / "tokenizer.json"), ErrorKind::invalid_argument,
+        "'{}' already holds a tokenizer; --force replaces it", options.out);
+  const Tokenizer tokenizer = import_tokenizer(options.path, options.tiktoken);
+  tokenizer.save(options.out);
+  const std::optional<int32_t> end = tokenizer.end_of_text_id();
+  if (!end) {
+    program.console.message(
+        "The tokenizer has no token that parts documents: data prepare will refuse it. Give one with --special, or add "
+        "one to the added_tokens of its tokenizer.json.");
+  }
+  program.console.result(fmt::format("Tokenizer with {} tokens (splitter {}) saved in {}", tokenizer.vocab_size(),
+                                     tokenizer.definition().splitter, options.out));
+  program.console.result(fmt::format("Next: owlet tokenizer encode --tokenizer {} \"Hello, world!\"", options.out));
+  Json result = {{"out", options.out},
+                 {"vocab_size", tokenizer.vocab_size()},
+                 {"splitter", tokenizer.definition().splitter},
+                 {"special_tokens", tokenizer.added_tokens().size()}};
+  if (end) result["end_of_text_id"] = *end;
+  program.console.json_result(result);
+  return 0;
+}
+
 struct EncodeOptions {
   std::string tokenizer;
   std::string text;
@@ -116,6 +147,35 @@ void add_train(CLI::App& parent, Program& program) {
   set_action(*command, program, [options, &program] { return run_train(*options, program); });
 }
 
+void add_import(CLI::App& parent, Program& program) {
+  CLI::App* command = parent.add_subcommand("import", "Bring in a tokenizer that another program made");
+  auto options = std::make_shared<ImportOptions>();
+  command
+      ->add_option("path", options->path,
+                   "tokenizer.json, vocab.json or merges.txt (encoder.json or vocab.bpe), a file of tiktoken ranks, or "
+                   "the folder of one")
+      ->required()
+      ->type_name("PATH");
+  command->add_option("--out", options->out, "Folder to write")->required()->type_name("DIR");
+  command
+      ->add_option("--splitter", options->tiktoken.splitter,
+                   "Of tiktoken ranks: how text is split into words (default: that of the known vocabulary)")
+      ->check(CLI::IsMember(pre_tokenizer_names()));
+  command
+      ->add_option("--special", options->tiktoken.special_tokens,
+                   "Of tiktoken ranks: a control token, behind all others; may be repeated")
+      ->type_name("TOKEN")
+      ->take_all()
+      ->expected(1, -1)
+      ->allow_extra_args(false);
+  command->add_flag("--force", options->force, "Replace a tokenizer that is there");
+  add_common_options(*command, program,
+                     "  owlet tokenizer import cl100k_base.tiktoken --out tokenizer\n"
+                     "  owlet tokenizer import Llama-3.2-1B/original/tokenizer.model --out tokenizer\n"
+                     "  owlet tokenizer import gpt2/vocab.json --out tokenizer");
+  set_action(*command, program, [options, &program] { return run_import(*options, program); });
+}
+
 void add_encode(CLI::App& parent, Program& program) {
   CLI::App* command = parent.add_subcommand("encode", "Turn text into token ids");
   auto options = std::make_shared<EncodeOptions>();
@@ -140,9 +200,10 @@ void add_decode(CLI::App& parent, Program& program) {
 }  // namespace
 
 void add_tokenizer_command(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("tokenizer", "Train and try tokenizers");
+  CLI::App* command = app.add_subcommand("tokenizer", "Train, import and try tokenizers");
   command->require_subcommand(1);
   add_train(*command, program);
+  add_import(*command, program);
   add_encode(*command, program);
   add_decode(*command, program);
 }
