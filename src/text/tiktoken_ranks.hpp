@@ -1,6 +1,6 @@
-// tiktoken's vocabulary files: one token a line, its bytes in Base64, a space, its rank. The rank is the token's id, and
-// neighbours whose bytes together are a token may be merged, the pair with the lowest rank first. Such a file has no
-// splitter and no special tokens: they come with the known vocabularies, or from whoever imports the file.
+// tiktoken's vocabulary files: one token a line, its bytes in Base64, a space, its rank. The rank is the token's id,
+// and neighbours whose bytes together are a token may be merged, the pair with the lowest rank first. Such a file has
+// no splitter and no special tokens: they come with the known vocabularies, or from whoever imports the file.
 #pragma once
 
 #include <string>
