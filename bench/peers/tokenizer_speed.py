@@ -168,15 +168,26 @@ print(time.perf_counter() - start, tokenizer.get_vocab_size())
 """
 
 
+def peak_resident_bytes(pid):
+    """Of a running program; 0 once it has ended. Not ru_maxrss, which starts at what this process had when it forked."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0)
+
+
 def run_measured(command, environment):
     """Seconds and peak resident bytes of a program."""
     start = time.perf_counter()
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, env=os.environ | environment)
-    process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, env=os.environ | environment)
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, peak_resident_bytes(process.pid))
+        time.sleep(0.005)
+    if process.returncode != 0:
         sys.exit(f"{command[0]} failed")
-    return time.perf_counter() - start, usage.ru_maxrss * 1024
+    return time.perf_counter() - start, peak
 
 
 def compare_training(arguments, folder):
