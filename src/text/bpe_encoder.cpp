@@ -4,10 +4,10 @@
 #include <array>
 #include <atomic>
 #include <optional>
-#include <queue>
 
 #include "base/error.hpp"
 #include "text/byte_alphabet.hpp"
+#include "text/monotone_queue.hpp"
 #include "text/word_cache.hpp"
 
 namespace owlet {
@@ -143,59 +143,49 @@ size_t BpeEncoder::merge_few(int32_t* symbols, size_t size) const {
   return size;
 }
 
-// A doubly linked list of symbols and a heap of possible merges; entries of the heap whose symbols have changed since
-// are recognised by their ids and dropped.
+// A doubly linked list of symbols and a queue of possible merges, each a rank and a place: the lowest rank comes first,
+// of equals the leftmost. Ranks hardly ever fall, since a token is made before it is merged. A merge in the queue that
+// is no longer possible at its place has another rank there.
 void BpeEncoder::merge_many(std::vector<int32_t>& ids, size_t begin) const {
   struct Symbol {
     int32_t id;
-    size_t previous, next;
+    uint32_t previous, next;
   };
-  struct Candidate {
-    uint32_t rank;
-    int32_t left, right, result;
-    size_t place;
-    bool operator<(const Candidate& other) const {
-      return rank != other.rank ? rank > other.rank
-                                : place > other.place;  // the top of the heap: lowest rank, leftmost
-    }
-  };
-  constexpr size_t kNone = ~size_t{0};
-  const size_t size = ids.size() - begin;
+  constexpr uint32_t kNone = ~uint32_t{0};
+  check(ids.size() - begin < kNone, ErrorKind::unsupported, "a word of {} symbols, the most is {}", ids.size() - begin,
+        kNone - 1);
+  const auto size = static_cast<uint32_t>(ids.size() - begin);
   std::vector<Symbol> symbols(size);
-  for (size_t i = 0; i < size; ++i) {
+  for (uint32_t i = 0; i < size; ++i) {
     symbols[i] = {ids[begin + i], i == 0 ? kNone : i - 1, i + 1 < size ? i + 1 : kNone};
   }
   ids.resize(begin);
-  std::vector<Candidate> candidates;
-  const auto candidate_at = [&](size_t place) -> Candidate {
-    const int32_t left = symbols[place].id, right = symbols[symbols[place].next].id;
-    const Merge merge = merge_of(left, right);
-    return {merge.rank, left, right, merge.result, place};
+  const auto merge_at = [&](uint32_t place) -> Merge {
+    const Symbol& left = symbols[place];
+    return left.id < 0 || left.next == kNone ? Merge{kNoRank, -1} : merge_of(left.id, symbols[left.next].id);
   };
-  for (size_t i = 0; i + 1 < size; ++i) {
-    const Candidate candidate = candidate_at(i);
-    if (candidate.rank != kNoRank) candidates.push_back(candidate);
-  }
-  std::priority_queue<Candidate> heap({}, std::move(candidates));
-  const auto offer = [&](size_t place) {
-    if (place == kNone || symbols[place].next == kNone) return;
-    const Candidate candidate = candidate_at(place);
-    if (candidate.rank != kNoRank) heap.push(candidate);
+  MonotoneQueue queue;
+  const auto offer = [&](uint32_t place) {
+    if (place == kNone) return;
+    const Merge merge = merge_at(place);
+    if (merge.rank != kNoRank) queue.push(uint64_t{merge.rank} << 32 | place);
   };
-  while (!heap.empty()) {
-    const Candidate best = heap.top();
-    heap.pop();
-    Symbol& left = symbols[best.place];
-    if (left.id != best.left || left.next == kNone || symbols[left.next].id != best.right) continue;
+  for (uint32_t i = 0; i < size; ++i) offer(i);
+  while (!queue.empty()) {
+    const uint64_t key = queue.pop();
+    const auto place = static_cast<uint32_t>(key);
+    const Merge merge = merge_at(place);
+    if (merge.rank != key >> 32) continue;
+    Symbol& left = symbols[place];
     Symbol& right = symbols[left.next];
-    left.id = best.result;
+    left.id = merge.result;
     right.id = -1;
     left.next = right.next;
-    if (left.next != kNone) symbols[left.next].previous = best.place;
+    if (left.next != kNone) symbols[left.next].previous = place;
     offer(left.previous);
-    offer(best.place);
+    offer(place);
   }
-  for (size_t place = 0; place != kNone; place = symbols[place].next) ids.push_back(symbols[place].id);
+  for (uint32_t place = 0; place != kNone; place = symbols[place].next) ids.push_back(symbols[place].id);
 }
 
 }  // namespace owlet

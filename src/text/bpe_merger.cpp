@@ -1,6 +1,6 @@
 #include "text/bpe_merger.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -30,8 +30,15 @@ void BpeMerger::change_count(int32_t left, int32_t right, int64_t change, uint32
   Pair& pair = pairs_[index - 1];
   pair.count += change;
   if (change < 0) return;
-  if (pair.words.empty() || pair.words.back() != word_index) pair.words.push_back(word_index);
-  if (!pair.is_in_grown) grown_.emplace_back(left, right);
+  if (pair.first_word == kNoWord) {
+    pair.first_word = word_index;
+  } else if (!pair.other_words) {
+    if (pair.first_word != word_index) pair.other_words = std::make_unique<std::vector<uint32_t>>(1, word_index);
+  } else if (pair.other_words->back() != word_index) {
+    pair.other_words->push_back(word_index);
+  }
+  if (pair.is_in_grown || pair.count < least_count_) return;
+  grown_.emplace_back(left, right);
   pair.is_in_grown = true;
 }
 
@@ -39,7 +46,7 @@ void BpeMerger::queue_grown_pairs() {
   for (const auto& [left, right] : grown_) {
     Pair& pair = pairs_[*pair_index_.find(left, right) - 1];
     pair.is_in_grown = false;
-    if (pair.count > 0) queue_.push({left, right, pair.count});
+    if (pair.count >= least_count_) queue_.push({left, right, pair.count});
   }
   grown_.clear();
 }
@@ -51,16 +58,19 @@ PairCount BpeMerger::take_best_pair() {
     const int64_t count = pairs_[*pair_index_.find(best.left, best.right) - 1].count;
     if (count == best.count) return best;
     // The count fell since: back with the true count. (Where it rose, the pair was queued again at that time.)
-    if (count > 0 && count < best.count) queue_.push({best.left, best.right, count});
+    if (count >= least_count_ && count < best.count) queue_.push({best.left, best.right, count});
   }
   return {-1, -1, 0};
 }
 
 void BpeMerger::merge(int32_t left, int32_t right, int32_t result) {
   const uint32_t index = *pair_index_.find(left, right) - 1;
-  const std::vector<uint32_t> words = std::move(pairs_[index].words);
-  pairs_[index].words = {};
-  for (const uint32_t word : words) merge_in_word(word, left, right, result);
+  const uint32_t first_word = std::exchange(pairs_[index].first_word, kNoWord);
+  const std::unique_ptr<std::vector<uint32_t>> other_words = std::move(pairs_[index].other_words);
+  if (first_word != kNoWord) merge_in_word(first_word, left, right, result);
+  if (other_words) {
+    for (const uint32_t word : *other_words) merge_in_word(word, left, right, result);
+  }
   pairs_[index].count = 0;
   queue_grown_pairs();
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <queue>
 #include <span>
 #include <vector>
@@ -20,6 +22,8 @@ struct PairCount {
 /// Holds the words and merges pairs in them. Overlapping occurrences count (three equal ids are two pairs).
 class BpeMerger {
  public:
+  /// Pairs that occur less often than `least_count` are never given; most of a text without spaces are such.
+  explicit BpeMerger(int64_t least_count = 1) : least_count_(least_count) {}
   /// Adds a word, given as ids. To be called before the first take_best_pair().
   void add_word(std::span<const int32_t> ids, int64_t count);
   /// Counts the pairs of all words.
@@ -38,10 +42,14 @@ class BpeMerger {
     uint32_t length;
     int64_t count;
   };
+  static constexpr uint32_t kNoWord = UINT32_MAX;
   struct Pair {
     int64_t count = 0;
+    // Where the pair may stand: a word may be listed after the pair has gone, or twice. Most pairs stand in one word
+    // only, which needs no list.
+    uint32_t first_word = kNoWord;
     bool is_in_grown = false;
-    std::vector<uint32_t> words;  // where the pair may stand; a word may be listed after the pair has gone, or twice
+    std::unique_ptr<std::vector<uint32_t>> other_words;
   };
   struct LessUrgent {
     bool operator()(const PairCount& a, const PairCount& b) const {
@@ -54,10 +62,11 @@ class BpeMerger {
   void queue_grown_pairs();
   void change_count(int32_t left, int32_t right, int64_t change, uint32_t word_index);
 
+  int64_t least_count_;
   std::vector<int32_t> symbols_;
   std::vector<Word> words_;
-  PairMap<uint32_t> pair_index_;  // index into pairs_, plus one
-  std::vector<Pair> pairs_;
+  PairMap<uint32_t> pair_index_;                    // index into pairs_, plus one
+  std::deque<Pair> pairs_;                          // a vector would need twice the memory while it grows
   std::vector<std::pair<int32_t, int32_t>> grown_;  // pairs whose count rose and that are to be queued (again)
   std::priority_queue<PairCount, std::vector<PairCount>, LessUrgent> queue_;  // counts may be outdated
 };

@@ -72,8 +72,8 @@ class VocabBuilder {
 };
 
 // Words as ids of bytes. Throws where pair counts could exceed 64 bits.
-BpeMerger make_merger(const WordCounter& words, const VocabBuilder& vocab) {
-  BpeMerger merger;
+BpeMerger make_merger(const WordCounter& words, const VocabBuilder& vocab, int64_t least_count) {
+  BpeMerger merger(least_count);
   std::vector<int32_t> ids;
   int64_t total = 0;
   words.for_each([&](std::string_view word, int64_t count) {
@@ -109,7 +109,8 @@ BpeTrainingResult BpeTrainer::train() {
   result.num_bytes = words_.num_bytes();
   result.num_distinct_words = static_cast<int64_t>(words_.num_distinct_words());
   VocabBuilder vocab(options_.special_tokens);
-  BpeMerger merger = make_merger(words_, vocab);
+  BpeMerger merger = make_merger(words_, vocab, options_.min_frequency);
+  words_.forget_words();
   while (vocab.size() < options_.vocab_size) {
     const PairCount best = merger.take_best_pair();
     if (best.count < options_.min_frequency) {

@@ -50,6 +50,7 @@ class BpeTrainer {
   /// Adds a word as the splitter would give it, `count` > 0 times.
   void add_word(std::string_view word, int64_t count) { words_.add_word(word, count); }
 
+  /// To be called once: the words are gone afterwards.
   BpeTrainingResult train();
 
  private:

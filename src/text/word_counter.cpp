@@ -134,6 +134,13 @@ void WordCounter::add_count(std::string_view word, int64_t count) {
         "the count of '{}' exceeds 64 bits when {} is added", word, count);
 }
 
+void WordCounter::forget_words() {
+  counts_ = WordMap<int64_t>();
+  distinct_bytes_ = 0;
+  gathered_ = std::string();
+  gathered_ends_ = {};
+}
+
 bool WordCounter::is_over_limit() const {
   const size_t needed = training_memory_bytes(counts_.size(), distinct_bytes_);
   return needed > options_.memory_limit_bytes && counts_.size() > 1;

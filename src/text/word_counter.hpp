@@ -53,8 +53,11 @@ class WordCounter {
     counts_.for_each(visit);
   }
 
+  /// Gives the memory of the words back; the numbers of documents, bytes and dropped words stay.
+  void forget_words();
+
   /// Estimated bytes that training needs for so many distinct words with so many bytes together.
-  static size_t training_memory_bytes(size_t num_words, size_t num_bytes) { return num_words * 96 + num_bytes * 14; }
+  static size_t training_memory_bytes(size_t num_words, size_t num_bytes) { return num_words * 96 + num_bytes * 24; }
 
  private:
   struct Partial;  // what one thread has counted of one batch

@@ -47,6 +47,7 @@ int run_train(const TrainOptions& options, Program& program) {
     bytes += document.size();
     if (source.num_documents() % 512 == 0) program.console.progress(fmt::format("reading: {}", format_bytes(bytes)));
   }
+  document = std::string();  // as long as the longest text
   const BpeTrainingResult result = trainer.train();
   for (const std::string& note : result.notes) program.console.message(note);
   const Tokenizer tokenizer(result.definition);
