@@ -1,10 +1,13 @@
-// Ids against the `tokenizers` package; the files come from tools/golden/text_goldens.py.
+// Ids against the `tokenizers` and `tiktoken` packages; the files come from tools/golden/text_goldens.py and
+// splitter_goldens.py.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "base/atomic_file.hpp"
 #include "base/json.hpp"
 #include "text/tokenizer.hpp"
+#include "text/tokenizer_files.hpp"
 
 namespace owlet {
 namespace {
@@ -39,6 +42,38 @@ TEST(TokenizerGolden, OwnTokenizer) {
   const Json cases = read_json(kGolden / "own/ids.json");
   expect_ids(tokenizer, cases);
   expect_round_trips(tokenizer, cases);
+}
+
+TEST(TokenizerGolden, TwoHundredStringsUnderFourSplitters) {
+  const Json golden = read_json(kGolden / "splitters.json");
+  ASSERT_GE(golden["texts"].size(), 200u);
+  TokenizerDefinition definition = load_tokenizer((kGolden / "own").string()).definition();
+  for (const char* splitter : {"gpt2", "cl100k", "llama3", "qwen2"}) {
+    definition.splitter = splitter;
+    const Tokenizer tokenizer(definition);
+    for (size_t i = 0; i < golden["texts"].size(); ++i) {
+      const auto text = golden["texts"][i].get<std::string>();
+      EXPECT_EQ(tokenizer.encode(text), golden[splitter][i].get<Ids>()) << splitter << ": " << Json(text).dump();
+    }
+  }
+}
+
+/// Merges are pairs in newer files, "left right" in older ones.
+TEST(TokenizerGolden, BothSpellingsOfMergesAreTheSameTokenizer) {
+  const fs::path path = kGolden / "own/tokenizer.json";
+  Json document = read_json(path);
+  const bool are_pairs = document["model"]["merges"][0].is_array();
+  for (Json& merge : document["model"]["merges"]) {
+    if (are_pairs) {
+      merge = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
+    } else {
+      const auto text = merge.get<std::string>();
+      merge = Json::array({text.substr(0, text.find(' ')), text.substr(text.find(' ') + 1)});
+    }
+  }
+  const Tokenizer other(parse_tokenizer_json(document.dump(), "other spelling"));
+  const Tokenizer same(parse_tokenizer_json(read_file(path), path.string()));
+  EXPECT_EQ(other.fingerprint(), same.fingerprint());
 }
 
 TEST(TokenizerGolden, ByteTokenizer) {
