@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Ids of more than 200 nasty strings under the splitters of GPT-2, cl100k, Llama 3 and Qwen, with the small vocabulary
-of tests/golden/text/own: the `tokenizers` package and tiktoken must agree before anything is written.
+"""Ids of 200 nasty strings under the splitters of GPT-2, cl100k, Llama 3 and Qwen: the `tokenizers` package and tiktoken
+must agree before anything is written. The vocabulary is learnt from the strings themselves without splitting them, so
+that most of its tokens cross a border of some splitter; it is stored as tiktoken's ranks.
 
     tools/golden/splitter_goldens.py     # packages: requirements.txt
 """
 
-import copy
+import base64
 import json
 import random
 import sys
@@ -18,8 +19,8 @@ from text_goldens import ROOT, nasty_strings
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 from tokenizer_speed import PATTERNS  # noqa: E402: tiktoken's expressions
 
-# The Hub's spelling of each, for Oniguruma: \z where tiktoken says $.
-HUB_PATTERNS = {name: pattern.replace("$", r"\z") for name, pattern in PATTERNS.items()}
+# The Hub's spelling of each, for Oniguruma: \z where tiktoken says $, and no + behind {1,3}, which would repeat it.
+HUB_PATTERNS = {name: pattern.replace("$", r"\z").replace("{1,3}+", "{1,3}") for name, pattern in PATTERNS.items()}
 
 
 def more_strings():
@@ -34,24 +35,49 @@ def alphabet():
     return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
+def learn_ranks(strings, vocab_size=1500):
+    """Token bytes in the order of their ranks: all bytes, then what merging gives."""
+    learner = tokenizers.Tokenizer(tokenizers.models.BPE())
+    learner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    letters = list(alphabet())
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=vocab_size, min_frequency=1, initial_alphabet=letters, show_progress=False)
+    learner.train_from_iterator(strings, trainer)
+    byte_of = alphabet()
+    tokens = [bytes([byte]) for byte in range(256)]
+    for left, right in json.loads(learner.to_str())["model"]["merges"]:
+        token = bytes(byte_of[c] for c in left + right)
+        if token not in tokens:
+            tokens.append(token)
+    return tokens
+
+
+def hub_tokenizer(tokens, pattern):
+    """The same vocabulary for `tokenizers`: every way to make a token is a merge, whole words come first."""
+    letter_of = {byte: letter for letter, byte in alphabet().items()}
+    spelled = ["".join(letter_of[byte] for byte in token) for token in tokens]
+    ids = {text: i for i, text in enumerate(spelled)}
+    merges = []
+    for text in spelled:
+        ways = [(text[:i], text[i:]) for i in range(1, len(text)) if text[:i] in ids and text[i:] in ids]
+        merges += sorted(ways, key=lambda way: (ids[way[0]], ids[way[1]]))
+    hub = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=ids, merges=merges, ignore_merges=True))
+    hub.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([
+        tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated"),
+        tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    return hub
+
+
 def main():
     strings = [text for text in nasty_strings() if "<|endoftext|>" not in text] + more_strings()
-    own = json.loads((ROOT / "tests/golden/text/own/tokenizer.json").read_text(encoding="utf-8"))
-    byte_of = alphabet()
-    specials = {token["content"] for token in own["added_tokens"]}
-    ranks = {bytes(byte_of[c] for c in token): i for token, i in own["model"]["vocab"].items() if token not in specials}
-    golden = {"texts": strings}
+    tokens = learn_ranks(strings)
+    ranks = {token: i for i, token in enumerate(tokens)}
+    golden = {"ranks": "".join(f"{base64.b64encode(token).decode()} {i}\n" for i, token in enumerate(tokens)), "texts": strings}
     for name, pattern in PATTERNS.items():
-        document = copy.deepcopy(own)
-        document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": HUB_PATTERNS[name]}, "behavior": "Isolated", "invert": False},
-            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]}
-        hub = tokenizers.Tokenizer.from_str(json.dumps(document))
-        hub.encode_special_tokens = True
+        hub = hub_tokenizer(tokens, HUB_PATTERNS[name])
         peer = tiktoken.Encoding("own", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-        golden[name] = [hub.encode(text, add_special_tokens=False).ids for text in strings]
+        golden[name] = [peer.encode_ordinary(text) for text in strings]
         for text, ids in zip(strings, golden[name]):
-            assert ids == peer.encode_ordinary(text), (name, text)
+            assert ids == hub.encode(text, add_special_tokens=False).ids, (name, text, ids)
     rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in golden.items())
     (ROOT / "tests/golden/text/splitters.json").write_text("{" + rows + "}\n")
     print(len(strings), "strings")
