@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "text/normal_form.hpp"
 #include "text/tiktoken_ranks.hpp"
 #include "text/tokenizer.hpp"
 #include "text/tokenizer_files.hpp"
@@ -20,6 +21,15 @@ std::optional<owlet::Tokenizer> read_tokenizer(std::string_view text) {
 }
 
 }  // namespace
+
+/// The tables of the normal forms are made once, from a million characters: that is no input's time.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  using owlet::NormalForm;
+  for (const NormalForm form : {NormalForm::nfc, NormalForm::nfd, NormalForm::nfkc, NormalForm::nfkd}) {
+    owlet::to_normal_form("\u00e9", form);
+  }
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
   std::optional<owlet::Tokenizer> tokenizer;
