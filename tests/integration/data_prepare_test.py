@@ -87,12 +87,13 @@ class DataPrepareTest(ProgramTest):
                 _, errors = process.communicate()
                 self.assertIn(process.returncode, (0, 130, -signal.SIGINT, -signal.SIGKILL), errors)
                 num_kills += process.returncode != 0
-                if process.returncode == 0:
+                # The folder appears whole, as the last thing but the removal of what lay beside it.
+                if (self.folder / "data").exists():
                     break
-                self.assertFalse((self.folder / "data").exists())
         self.assertGreater(num_kills, 2)
         self.assertEqual(self.digest("data"), expected)
-        self.assertFalse((self.folder / "data.owlet-prepare").exists())
+        if process.returncode == 0:
+            self.assertFalse((self.folder / "data.owlet-prepare").exists())
 
     def test_stays_within_the_memory_given(self):
         self.write_corpus(count=100)
