@@ -119,7 +119,8 @@ fs::path rank_file_of(const fs::path& folder) {
 
 Tokenizer import_tokenizer(const fs::path& path, const TiktokenOptions& options) {
   if (fs::is_regular_file(path)) return import_file(path, options);
-  if (fs::is_directory(path) && !fs::exists(path / "tokenizer.json") && !load_pair(path)) {
+  if (fs::is_directory(path) && !fs::exists(path / "tokenizer.json")) {
+    if (std::optional<Tokenizer> pair = load_pair(path)) return *std::move(pair);
     const fs::path ranks = rank_file_of(path);
     if (!ranks.empty()) return import_file(ranks, options);
   }

@@ -87,7 +87,7 @@ int run_import(const ImportOptions& options, Program& program) {
   }
   program.console.result(fmt::format("Tokenizer with {} tokens (splitter {}) saved in {}", tokenizer.vocab_size(),
                                      tokenizer.definition().splitter, options.out));
-  program.console.result(fmt::format("Next: owlet tokenizer encode --tokenizer {} \"Hello, world!\"", options.out));
+  program.console.result(fmt::format("Next: owlet data prepare FILES --tokenizer {} --out DATA", options.out));
   Json result = {{"out", options.out},
                  {"vocab_size", tokenizer.vocab_size()},
                  {"splitter", tokenizer.definition().splitter},
