@@ -81,8 +81,11 @@ class DataPrepareTest(ProgramTest):
         # Fast machines finish a preparation between two kills, so there are as many as it takes.
         for attempt in range(100):
             out = f"data{attempt}"
-            while not (self.folder / out).exists():
+            for _ in range(200):
                 num_kills += self.prepare_or_kill(out, source.uniform(0.2, 0.8) * seconds, source.randrange(3) == 0)
+                if (self.folder / out).exists():
+                    break
+            self.assertTrue((self.folder / out).exists(), f"{num_kills} kills, and no end: nothing goes on")
             self.assertEqual(self.digest(out), expected)
             if num_kills > 4:
                 return
