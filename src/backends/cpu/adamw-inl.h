@@ -1,4 +1,4 @@
-// The formula of AdamW on vectors, per instruction set.
+// The formula of AdamW on vectors, and the forms in which weights are stored, per instruction set.
 
 #if defined(OWLET_BACKENDS_CPU_ADAMW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OWLET_BACKENDS_CPU_ADAMW_INL_H_
@@ -7,8 +7,12 @@
 #define OWLET_BACKENDS_CPU_ADAMW_INL_H_
 #endif
 
+#include <cstring>
+
 #include "backends/cpu/adamw_factors.hpp"
+#include "backends/cpu/element_bits-inl.h"
 #include "backends/cpu/simd-inl.h"
+#include "backends/cpu/split_weight-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
@@ -32,6 +36,62 @@ HWY_INLINE V adamw_elements(const AdamWFactors& f, V weight, V gradient, V& m, V
   adamw_moments(f, gradient, m, v);
   return adamw_weight(f, weight, m, hn::Sqrt(hn::Mul(v, set(f.inverse_correction2))));
 }
+
+// Where weights begin that are f32, f32 in two halves, or bf16, and how vectors of them are read and written; the
+// random bits, one word for each element from there on, are for those in bf16.
+
+struct WholeWeights {
+  static constexpr bool kIsDithered = false;
+  float* weight;
+  template <typename Lanes>
+  HWY_INLINE V get(Lanes lanes, size_t i) const {
+    return load(lanes, weight + i);
+  }
+  template <typename Lanes>
+  HWY_INLINE void put(Lanes lanes, size_t i, V value, const uint32_t*) const {
+    store(lanes, value, weight + i);
+  }
+  WholeWeights from(int64_t begin) const { return {weight + begin}; }
+  void copy_to(const WholeWeights& target, size_t count) const {
+    std::memcpy(target.weight, weight, count * sizeof(float));
+  }
+};
+
+struct SplitWeights {
+  static constexpr bool kIsDithered = false;
+  bf16* upper;
+  uint16_t* lower;
+  template <typename Lanes>
+  HWY_INLINE V get(Lanes lanes, size_t i) const {
+    return load_joined(lanes, upper + i, lower + i);
+  }
+  template <typename Lanes>
+  HWY_INLINE void put(Lanes lanes, size_t i, V value, const uint32_t*) const {
+    store_split(lanes, value, upper + i, lower + i);
+  }
+  SplitWeights from(int64_t begin) const { return {upper + begin, lower + begin}; }
+  void copy_to(const SplitWeights& target, size_t count) const {
+    std::memcpy(target.upper, upper, count * sizeof(bf16));
+    std::memcpy(target.lower, lower, count * sizeof(uint16_t));
+  }
+};
+
+struct DitheredWeights {
+  static constexpr bool kIsDithered = true;
+  bf16* weight;
+  template <typename Lanes>
+  HWY_INLINE V get(Lanes lanes, size_t i) const {
+    return load(lanes, weight + i);
+  }
+  template <typename Lanes>
+  HWY_INLINE void put(Lanes lanes, size_t i, V value, const uint32_t* bits) const {
+    store_dithered(lanes, value, hn::LoadU(DU32(), bits + i), weight + i);
+  }
+  DitheredWeights from(int64_t begin) const { return {weight + begin}; }
+  void copy_to(const DitheredWeights& target, size_t count) const {
+    std::memcpy(target.weight, weight, count * sizeof(bf16));
+  }
+};
 
 }  // namespace owlet::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

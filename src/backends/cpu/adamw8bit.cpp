@@ -11,8 +11,6 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "backends/cpu/adamw-inl.h"
-#include "backends/cpu/element_bits-inl.h"
-#include "backends/cpu/split_weight-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace owlet::cpu::HWY_NAMESPACE {
@@ -141,43 +139,6 @@ HWY_INLINE float inverse_scale(double largest, float scale) {
   return scale < formats::kLeastMomentScale ? 0.0f : static_cast<float>(largest) / scale;
 }
 
-/// Where weights begin that are f32, bf16, or f32 in two halves, and how vectors of them are read and written; the
-/// random bits are for those in bf16.
-struct WholeWeights {
-  static constexpr bool kIsDithered = false;
-  float* weight;
-  HWY_INLINE V get(size_t i) const { return load(Whole{}, weight + i); }
-  HWY_INLINE void put(size_t i, V value, const uint32_t*) const { store(Whole{}, value, weight + i); }
-  WholeWeights from(int64_t begin) const { return {weight + begin}; }
-  void copy_to(const WholeWeights& target, size_t count) const {
-    std::memcpy(target.weight, weight, count * sizeof(float));
-  }
-};
-struct DitheredWeights {
-  static constexpr bool kIsDithered = true;
-  bf16* weight;
-  HWY_INLINE V get(size_t i) const { return load(Whole{}, weight + i); }
-  HWY_INLINE void put(size_t i, V value, const uint32_t* bits) const {
-    store_dithered(Whole{}, value, hn::Load(DU32(), bits + i), weight + i);
-  }
-  DitheredWeights from(int64_t begin) const { return {weight + begin}; }
-  void copy_to(const DitheredWeights& target, size_t count) const {
-    std::memcpy(target.weight, weight, count * sizeof(bf16));
-  }
-};
-struct SplitWeights {
-  static constexpr bool kIsDithered = false;
-  bf16* upper;
-  uint16_t* lower;
-  HWY_INLINE V get(size_t i) const { return load_joined(Whole{}, upper + i, lower + i); }
-  HWY_INLINE void put(size_t i, V value, const uint32_t*) const { store_split(Whole{}, value, upper + i, lower + i); }
-  SplitWeights from(int64_t begin) const { return {upper + begin, lower + begin}; }
-  void copy_to(const SplitWeights& target, size_t count) const {
-    std::memcpy(target.upper, upper, count * sizeof(bf16));
-    std::memcpy(target.lower, lower, count * sizeof(uint16_t));
-  }
-};
-
 /// Where the tensors of a whole block begin.
 template <typename Weights>
 struct BlockPointers {
@@ -226,12 +187,12 @@ HWY_INLINE void update_weights(const AdamWFactors& factors, const BlockPointers<
     V v = hn::Mul(s, s);
     adamw_moments(factors, load(Whole{}, at.gradient + i), m, v);
     const V root = hn::Sqrt(v), corrected = hn::Mul(root, set(factors.inverse_root_correction2));
-    const V weight = adamw_weight(factors, at.weights.get(i), m, corrected);
+    const V weight = adamw_weight(factors, at.weights.get(Whole{}, i), m, corrected);
     largest_m = hn::Max(largest_m, hn::And(hn::BitCast(di, m), no_sign));
     largest_s = hn::Max(largest_s, hn::And(hn::BitCast(di, root), no_sign));
     hn::Store(m, DF(), moments.m + i);
     hn::Store(root, DF(), moments.root + i);
-    at.weights.put(i, weight, bits.weight);
+    at.weights.put(Whole{}, i, weight, bits.weight);
   }
   *at.m_scale = hn::GetLane(hn::BitCast(DF(), hn::MaxOfLanes(di, largest_m)));
   *at.v_scale = hn::GetLane(hn::BitCast(DF(), hn::MaxOfLanes(di, largest_s)));
