@@ -1,26 +1,15 @@
 #include "cli/bench_tokenizer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/human.hpp"
+#include "machine/measure_timing.hpp"
 #include "text/tokenizer.hpp"
 
 namespace owlet {
-
-namespace {
-
-double encode_seconds(const Tokenizer& tokenizer, const std::string& text, std::vector<int32_t>& ids) {
-  ids.clear();
-  const auto start = std::chrono::steady_clock::now();
-  tokenizer.encode_append(text, ids);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
 
 int bench_tokenizer(const BenchTokenizerArguments& arguments, Program& program) {
   const Tokenizer tokenizer = load_tokenizer(arguments.tokenizer);
@@ -30,23 +19,22 @@ int bench_tokenizer(const BenchTokenizerArguments& arguments, Program& program) 
   std::vector<double> seconds;
   for (int round = 0; round < arguments.num_rounds; ++round) {
     program.console.progress(fmt::format("round {} of {}", round + 1, arguments.num_rounds));
-    seconds.push_back(encode_seconds(tokenizer, text, ids));
+    ids.clear();
+    seconds.push_back(seconds_of([&] { tokenizer.encode_append(text, ids); }));
   }
-  const double first = seconds.front();
-  std::ranges::nth_element(seconds, seconds.begin() + static_cast<ptrdiff_t>(seconds.size() / 2));
-  const double median = seconds[seconds.size() / 2];
+  const double first = seconds.front(), middle = median(seconds);
   const auto num_bytes = static_cast<double>(text.size()), num_tokens = std::max(1.0, static_cast<double>(ids.size()));
   program.console.result(fmt::format("{:.1f} MB/s, {} tokens/s on one thread (median of {}; first round {:.1f} MB/s)",
-                                     num_bytes / median / 1e6, format_count(num_tokens / median), arguments.num_rounds,
+                                     num_bytes / middle / 1e6, format_count(num_tokens / middle), arguments.num_rounds,
                                      num_bytes / first / 1e6));
   program.console.result(fmt::format("{} became {} tokens: {:.2f} bytes per token", format_bytes(text.size()),
                                      format_count(num_tokens), num_bytes / num_tokens));
-  program.console.json_result({{"megabytes_per_second", num_bytes / median / 1e6},
+  program.console.json_result({{"megabytes_per_second", num_bytes / middle / 1e6},
                                {"first_round_megabytes_per_second", num_bytes / first / 1e6},
                                {"tokens", ids.size()},
                                {"bytes", text.size()},
-                               {"seconds", median},
-                               {"tokens_per_second", num_tokens / median},
+                               {"seconds", middle},
+                               {"tokens_per_second", num_tokens / middle},
                                {"bytes_per_token", num_bytes / num_tokens},
                                {"rounds", arguments.num_rounds},
                                {"tokenizer", tokenizer.name()}});

@@ -15,6 +15,7 @@
 #include "machine/machine_profile.hpp"
 #include "machine/measure_memory.hpp"
 #include "machine/measure_peaks.hpp"
+#include "machine/measure_timing.hpp"
 #include "machine/process_memory.hpp"
 #include "planner/training_plan.hpp"
 #include "train/random_data.hpp"
@@ -24,12 +25,6 @@ namespace owlet {
 namespace {
 
 constexpr uint64_t kDataSeed = 1;
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 /// The recipe behind a name with what the command line changes.
 Recipe bench_recipe(const std::string& preset, const std::vector<std::string>& overrides) {

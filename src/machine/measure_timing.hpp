@@ -2,8 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 namespace owlet {
+
+/// The middle value, or the mean of the two middle ones; `values` must not be empty.
+double median(std::vector<double> values);
 
 double seconds_of(const std::function<void()>& work);
 
