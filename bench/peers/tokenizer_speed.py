@@ -9,8 +9,8 @@
 fetched. Needs the packages tiktoken and tokenizers in the interpreter that runs it. Mixed text has no two equal
 megabytes: words of --text (or of a built-in list) in new orders, with made-up words, code, numbers, scripts without
 spaces, emoji and control characters between them. One thread each; tiktoken and tokenizers encode the text in
-documents of 4,000 characters, with which they are fastest (tokenizers by encode_batch_fast). `train` compares the training of a
-vocabulary, two threads each, with the peak memory of both.
+documents of 4,000 characters, with which they are fastest (tokenizers by encode_batch_fast). `train` compares the
+training of a vocabulary, two threads each, with the peak memory of both.
 """
 
 import argparse
@@ -39,16 +39,26 @@ PATTERNS = {
 }
 
 
-def gpt2_ranks(path):
-    """Token bytes in the order of their ids, from GPT-2's merges."""
+def byte_alphabet():
+    """The byte that each character of GPT-2's vocabulary spells, in the order of ids."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
-    byte_of = {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
-    tokens = [bytes([byte]) for byte in printable + others]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+def gpt2_ranks(path):
+    """Token bytes in the order of their ids, from GPT-2's merges."""
+    byte_of = byte_alphabet()
+    tokens = [bytes([byte]) for byte in byte_of.values()]
     for line in path.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#version"):
             tokens.append(bytes(byte_of[character] for character in line.replace(" ", "")))
     return tokens
+
+
+def rank_file_text(tokens):
+    """tiktoken's file of tokens whose ranks are their places."""
+    return "".join(f"{base64.b64encode(token).decode()} {i}\n" for i, token in enumerate(tokens))
 
 
 def mixed_text(megabytes, source, seed=1):
@@ -98,8 +108,8 @@ def run_json(*command, stdin=None):
 
 def timed(function):
     start = time.perf_counter()
-    value = function()
-    return time.perf_counter() - start, value
+    function()
+    return time.perf_counter() - start
 
 
 def first_difference(own, other, decode):
@@ -115,7 +125,7 @@ def compare_encoding(arguments, folder):
 
     tokens = gpt2_ranks(arguments.ranks)
     rank_file = folder / "gpt2.tiktoken"
-    rank_file.write_text("".join(f"{base64.b64encode(token).decode()} {i}\n" for i, token in enumerate(tokens)))
+    rank_file.write_text(rank_file_text(tokens))
     source = arguments.text.read_text(encoding="utf-8") if arguments.text else ""
     text = source if arguments.plain else mixed_text(arguments.megabytes, source)
     text_file = folder / "text.txt"
@@ -132,18 +142,18 @@ def compare_encoding(arguments, folder):
         hub.encode_special_tokens = True
         with text_file.open("rb") as stream:
             ids = run_json(arguments.owlet, "tokenizer", "encode", "--tokenizer", own, "--json", stdin=stream)["ids"]
-        equal = {"tiktoken": ids == peer.encode_ordinary(text), "tokenizers": ids == hub.encode(text, add_special_tokens=False).ids}
-        for name, is_equal in equal.items():
-            if not is_equal:
-                other = peer.encode_ordinary(text) if name == "tiktoken" else hub.encode(text, add_special_tokens=False).ids
+        others = {"tiktoken": peer.encode_ordinary(text), "tokenizers": hub.encode(text, add_special_tokens=False).ids}
+        equal = {name: ids == other for name, other in others.items()}
+        for name, other in others.items():
+            if not equal[name]:
                 print(f"{splitter}: not the ids of {name}: {first_difference(ids, other, peer.decode)}", file=sys.stderr)
         seconds = {"owlet": [], "tiktoken": [], "tokenizers": []}
         for _ in range(arguments.rounds):
             done = run_json(arguments.owlet, "bench", "tokenizer", text_file, "--tokenizer", own, "--rounds", 1, "--json",
                             "--quiet", "--threads", 1)
             seconds["owlet"].append(done["seconds"])
-            seconds["tiktoken"].append(timed(lambda: [peer.encode_ordinary(piece) for piece in pieces])[0])
-            seconds["tokenizers"].append(timed(lambda: hub.encode_batch_fast(pieces, add_special_tokens=False))[0])
+            seconds["tiktoken"].append(timed(lambda: [peer.encode_ordinary(piece) for piece in pieces]))
+            seconds["tokenizers"].append(timed(lambda: hub.encode_batch_fast(pieces, add_special_tokens=False)))
         medians = {name: statistics.median(times) for name, times in seconds.items()}
         results[splitter] = {"tokens": len(ids), "bytes": len(text.encode()), "equal": equal,
                              "megabytes_per_second": {n: len(text.encode()) / s / 1e6 for n, s in medians.items()},
@@ -156,15 +166,13 @@ def compare_encoding(arguments, folder):
 
 
 TRAIN_PEER = """
-import sys, time, resource, tokenizers
+import sys, tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 tokenizer = tokenizers.Tokenizer(models.BPE())
 tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
 trainer = trainers.BpeTrainer(vocab_size=int(sys.argv[2]), min_frequency=2, special_tokens=["<|endoftext|>"], show_progress=False,
                               initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
-start = time.perf_counter()
 tokenizer.train([sys.argv[1]], trainer)
-print(time.perf_counter() - start, tokenizer.get_vocab_size())
 """
 
 
@@ -193,9 +201,7 @@ def run_measured(command, environment):
 def compare_training(arguments, folder):
     source = arguments.text.read_text(encoding="utf-8") if arguments.text else ""
     text_file = folder / "train.txt"
-    # Documents of a few kilobytes, a line each.
-    text = mixed_text(arguments.megabytes, source)
-    text_file.write_bytes(text.encode())
+    text_file.write_bytes(mixed_text(arguments.megabytes, source).encode())
     runs = {
         "owlet": lambda i: run_measured([arguments.owlet, "tokenizer", "train", text_file, "--vocab", arguments.vocab, "--out",
                                          folder / f"own{i}", "--quiet", "--threads", 2], {}),

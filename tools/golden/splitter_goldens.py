@@ -6,7 +6,6 @@ that most of its tokens cross a border of some splitter; it is stored as tiktoke
     tools/golden/splitter_goldens.py     # packages: requirements.txt
 """
 
-import base64
 import json
 import random
 import sys
@@ -17,7 +16,7 @@ import tokenizers
 from text_goldens import ROOT, nasty_strings
 
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
-from tokenizer_speed import PATTERNS  # noqa: E402: tiktoken's expressions
+from tokenizer_speed import PATTERNS, byte_alphabet, rank_file_text  # noqa: E402: tiktoken's expressions
 
 # The Hub's spelling of each, for Oniguruma: \z where tiktoken says $, and no + behind {1,3}, which would repeat it.
 HUB_PATTERNS = {name: pattern.replace("$", r"\z").replace("{1,3}+", "{1,3}") for name, pattern in PATTERNS.items()}
@@ -29,20 +28,13 @@ def more_strings():
     return ["".join(draw.choice(parts) for _ in range(draw.randint(2, 14))) for _ in range(60)]
 
 
-def alphabet():
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
-
-
 def learn_ranks(strings, vocab_size=1500):
     """Token bytes in the order of their ranks: all bytes, then what merging gives."""
+    byte_of = byte_alphabet()
     learner = tokenizers.Tokenizer(tokenizers.models.BPE())
     learner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    letters = list(alphabet())
-    trainer = tokenizers.trainers.BpeTrainer(vocab_size=vocab_size, min_frequency=1, initial_alphabet=letters, show_progress=False)
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=vocab_size, min_frequency=1, initial_alphabet=list(byte_of), show_progress=False)
     learner.train_from_iterator(strings, trainer)
-    byte_of = alphabet()
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in json.loads(learner.to_str())["model"]["merges"]:
         token = bytes(byte_of[c] for c in left + right)
@@ -53,7 +45,7 @@ def learn_ranks(strings, vocab_size=1500):
 
 def hub_tokenizer(tokens, pattern):
     """The same vocabulary for `tokenizers`: every way to make a token is a merge, whole words come first."""
-    letter_of = {byte: letter for letter, byte in alphabet().items()}
+    letter_of = {byte: letter for letter, byte in byte_alphabet().items()}
     spelled = ["".join(letter_of[byte] for byte in token) for token in tokens]
     ids = {text: i for i, text in enumerate(spelled)}
     merges = []
@@ -71,7 +63,7 @@ def main():
     strings = [text for text in nasty_strings() if "<|endoftext|>" not in text] + more_strings()
     tokens = learn_ranks(strings)
     ranks = {token: i for i, token in enumerate(tokens)}
-    golden = {"ranks": "".join(f"{base64.b64encode(token).decode()} {i}\n" for i, token in enumerate(tokens)), "texts": strings}
+    golden = {"ranks": rank_file_text(tokens), "texts": strings}
     for name, pattern in PATTERNS.items():
         hub = hub_tokenizer(tokens, HUB_PATTERNS[name])
         peer = tiktoken.Encoding("own", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
