@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 
 #include "base/base64.hpp"
 #include "base/error.hpp"
 #include "text/byte_alphabet.hpp"
+#include "text/lines.hpp"
 #include "text/pre_tokenizer.hpp"
 
 namespace owlet {
@@ -100,18 +100,6 @@ std::optional<Rank> parse_line(std::string_view line) {
   if (!bytes || bytes->empty() || !is_number || result.rank < 0 || result.rank >= kMostTokens) return std::nullopt;
   result.bytes = std::move(*bytes);
   return result;
-}
-
-/// Calls visit(line, number) for every line that is not empty.
-template <typename Visit>
-void for_each_line(std::string_view text, Visit visit) {
-  for (size_t begin = 0, number = 1; begin < text.size(); ++number) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line = text.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!line.empty()) visit(line, number);
-    begin = end + 1;
-  }
 }
 
 /// Token bytes by id; empty where no token has that id.

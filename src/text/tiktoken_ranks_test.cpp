@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
 #include "text/tokenizer.hpp"
+#include "text/tokenizer_files.hpp"
 
 namespace owlet {
 namespace {

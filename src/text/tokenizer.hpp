@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "text/post_processor.hpp"
-#include "text/tiktoken_ranks.hpp"
 #include "text/tokenizer_definition.hpp"
 
 namespace owlet {
@@ -93,10 +92,5 @@ Tokenizer byte_tokenizer();
 /// tokenizer.json; vocab.json + merges.txt; encoder.json + vocab.bpe; gpt2_encoder.json + gpt2_vocab.bpe. Throws Error
 /// not_found, corrupt_file (naming file and field), or unsupported naming the field whose value this program lacks.
 Tokenizer load_tokenizer(const std::string& name_or_path);
-
-/// As load_tokenizer() for a folder or file that another program made; also one file of GPT-2's pair (the other stands
-/// beside it), and tiktoken's ranks: a file of them, or a folder with tokenizer.model or one *.tiktoken. A
-/// SentencePiece model is refused as unsupported.
-Tokenizer import_tokenizer(const std::filesystem::path& path, const TiktokenOptions& options = {});
 
 }  // namespace owlet

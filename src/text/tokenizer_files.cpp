@@ -57,10 +57,15 @@ void read_config(const fs::path& folder, TokenizerDefinition& definition) {
   if (eos != end_of_text) definition.end_of_turn = eos;
 }
 
-Tokenizer load_tokenizer_json(const fs::path& path) {
-  TokenizerDefinition definition = parse_tokenizer_json(read_file(path, kMaxFileBytes), path.string());
+/// `json`: the content of `path`.
+Tokenizer make_tokenizer(const Json& json, const fs::path& path) {
+  TokenizerDefinition definition = tokenizer_of_json(json, path.string());
   read_config(path.parent_path(), definition);
   return Tokenizer(std::move(definition));
+}
+
+Tokenizer load_tokenizer_json(const fs::path& path) {
+  return make_tokenizer(parse_json(read_file(path, kMaxFileBytes), path.string()), path);
 }
 
 /// GPT-2's pair of files in `folder`, where one of the usual pairs is there.
@@ -98,7 +103,7 @@ Tokenizer import_file(const fs::path& path, const TiktokenOptions& options) {
   }
   // A tokenizer.json has sections; the values of a vocabulary are ids.
   const Json json = path.extension() == ".json" ? parse_json(text, path.string()) : Json();
-  if (json.is_object() && json.contains("model") && json["model"].is_object()) return load_tokenizer_json(path);
+  if (json.is_object() && json.contains("model") && json["model"].is_object()) return make_tokenizer(json, path);
   return import_half_of_pair(path);
 }
 

@@ -5,6 +5,7 @@
 
 #include "text/decoder.hpp"
 #include "text/json_section.hpp"
+#include "text/lines.hpp"
 #include "text/normalizer.hpp"
 #include "text/post_processor.hpp"
 #include "text/pre_tokenizer_json.hpp"
@@ -206,7 +207,10 @@ OrderedJson model_json(const TokenizerDefinition& definition) {
 }  // namespace
 
 TokenizerDefinition parse_tokenizer_json(std::string_view text, const std::string& source) {
-  const Json json = parse_json(text, source);
+  return tokenizer_of_json(parse_json(text, source), source);
+}
+
+TokenizerDefinition tokenizer_of_json(const Json& json, const std::string& source) {
   const JsonSection document(json, source, "");
   document.section("model").refuse_unless("type", [](const Json& value) { return value == "BPE"; });
   TokenizerDefinition definition;
@@ -225,14 +229,9 @@ TokenizerDefinition parse_gpt2_files(std::string_view vocab_json, std::string_vi
   TokenizerDefinition definition;
   definition.vocab = parse_vocab(parse_json(vocab_json, source), source, "the vocabulary");
   const MergeParser parser(definition, source);
-  for (size_t begin = 0; begin < merges.size();) {
-    const size_t end = std::min(merges.find('\n', begin), merges.size());
-    std::string_view line = merges.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    begin = end + 1;
-    if (line.empty() || line.starts_with("#version")) continue;
-    definition.merges.push_back(parser.from_text(line, definition.merges.size()));
-  }
+  for_each_line(merges, [&](std::string_view line, size_t) {
+    if (!line.starts_with("#version")) definition.merges.push_back(parser.from_text(line, definition.merges.size()));
+  });
   const auto found = std::find(definition.vocab.begin(), definition.vocab.end(), kEndOfText);
   if (found != definition.vocab.end()) {
     definition.added_tokens.push_back(

@@ -10,6 +10,7 @@
 #include "text/bpe_trainer.hpp"
 #include "text/pre_tokenizer.hpp"
 #include "text/tokenizer.hpp"
+#include "text/tokenizer_files.hpp"
 #include "text/utf8.hpp"
 
 namespace owlet {
